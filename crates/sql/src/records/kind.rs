@@ -1,13 +1,13 @@
 //! Types of columns, and their encodings.
 
-use datafusion::arrow::array::{Array, AsArray};
-use datafusion::arrow::datatypes::{
-    DataType, Date32Type, Float64Type, Int64Type, TimeUnit, TimestampMicrosecondType,
-    TimestampMillisecondType, UInt64Type,
+use datafusion::arrow::array::{
+    Array, AsArray, BinaryArray, BooleanArray, Date32Array, Float64Array, Int64Array, StringArray,
+    TimestampMicrosecondArray, TimestampMillisecondArray, UInt64Array,
 };
+use datafusion::arrow::datatypes::{DataType, TimeUnit};
 use datafusion::common::ScalarValue;
 use ostrakon_cell::lexicoder::{encode_f64, encode_i64, encode_u64};
-use ostrakon_cell::{Error, Result};
+use ostrakon_cell::{Error, ErrorKind, Result};
 
 pub(super) const DAY_MILLIS: i64 = 24 * 60 * 60 * 1000;
 
@@ -102,42 +102,23 @@ impl ColumnType {
         })
     }
 
-    /// Appends the encoding of a value, which is not null, of an array of [`data_type`](Self::data_type).
-    pub(crate) fn encode(self, array: &dyn Array, at: usize, out: &mut Vec<u8>) -> Result<()> {
-        let wrong = || {
-            Error::new(
-                ostrakon_cell::ErrorKind::Internal,
-                "the column has another type",
-            )
+    /// The values of an array of [`data_type`](Self::data_type).
+    ///
+    /// # Errors
+    /// The array is of another type.
+    pub(super) fn values(self, array: &dyn Array) -> Result<Values<'_>> {
+        let found = match self {
+            Self::Int => array.as_primitive_opt().map(Values::Int),
+            Self::Uint => array.as_primitive_opt().map(Values::Uint),
+            Self::Float => array.as_primitive_opt().map(Values::Float),
+            Self::Bool => array.as_boolean_opt().map(Values::Bool),
+            Self::Date => array.as_primitive_opt().map(Values::Date),
+            Self::Datetime => array.as_primitive_opt().map(Values::Datetime),
+            Self::DatetimeUs => array.as_primitive_opt().map(Values::DatetimeUs),
+            Self::Text => array.as_string_opt().map(Values::Text),
+            Self::Bytes => array.as_binary_opt().map(Values::Bytes),
         };
-        if *array.data_type() != self.data_type() || at >= array.len() {
-            return Err(wrong());
-        }
-        match self {
-            Self::Int => encode_i64(array.as_primitive::<Int64Type>().value(at), out),
-            Self::Uint => encode_u64(array.as_primitive::<UInt64Type>().value(at), out),
-            Self::Float => encode_f64(normal(array.as_primitive::<Float64Type>().value(at)), out),
-            Self::Bool => out.push(u8::from(array.as_boolean().value(at))),
-            Self::Date => {
-                let day = i64::from(array.as_primitive::<Date32Type>().value(at));
-                encode_i64(day * DAY_MILLIS, out);
-            }
-            Self::Datetime => {
-                encode_i64(
-                    array.as_primitive::<TimestampMillisecondType>().value(at),
-                    out,
-                );
-            }
-            Self::DatetimeUs => {
-                encode_i64(
-                    array.as_primitive::<TimestampMicrosecondType>().value(at),
-                    out,
-                );
-            }
-            Self::Text => out.extend_from_slice(array.as_string::<i32>().value(at).as_bytes()),
-            Self::Bytes => out.extend_from_slice(array.as_binary::<i32>().value(at)),
-        }
-        Ok(())
+        found.ok_or_else(|| Error::new(ErrorKind::Internal, "the column has another type"))
     }
 
     /// The encoding of a literal of this type.
@@ -162,6 +143,57 @@ impl ColumnType {
             _ => return None,
         }
         Some(out)
+    }
+}
+
+/// The values of a column of a batch, to be encoded.
+#[derive(Clone, Copy)]
+pub(super) enum Values<'a> {
+    Int(&'a Int64Array),
+    Uint(&'a UInt64Array),
+    Float(&'a Float64Array),
+    Bool(&'a BooleanArray),
+    Date(&'a Date32Array),
+    Datetime(&'a TimestampMillisecondArray),
+    DatetimeUs(&'a TimestampMicrosecondArray),
+    Text(&'a StringArray),
+    Bytes(&'a BinaryArray),
+}
+
+impl Values<'_> {
+    #[inline]
+    pub(super) fn is_null(self, at: usize) -> bool {
+        match self {
+            Self::Int(array) => array.is_null(at),
+            Self::Uint(array) => array.is_null(at),
+            Self::Float(array) => array.is_null(at),
+            Self::Bool(array) => array.is_null(at),
+            Self::Date(array) => array.is_null(at),
+            Self::Datetime(array) => array.is_null(at),
+            Self::DatetimeUs(array) => array.is_null(at),
+            Self::Text(array) => array.is_null(at),
+            Self::Bytes(array) => array.is_null(at),
+        }
+    }
+
+    /// Appends the encoding of a value, unless it is null; returns whether it is not.
+    #[inline]
+    pub(super) fn encode(self, at: usize, out: &mut Vec<u8>) -> bool {
+        if self.is_null(at) {
+            return false;
+        }
+        match self {
+            Self::Int(array) => encode_i64(array.value(at), out),
+            Self::Uint(array) => encode_u64(array.value(at), out),
+            Self::Float(array) => encode_f64(normal(array.value(at)), out),
+            Self::Bool(array) => out.push(u8::from(array.value(at))),
+            Self::Date(array) => encode_i64(i64::from(array.value(at)) * DAY_MILLIS, out),
+            Self::Datetime(array) => encode_i64(array.value(at), out),
+            Self::DatetimeUs(array) => encode_i64(array.value(at), out),
+            Self::Text(array) => out.extend_from_slice(array.value(at).as_bytes()),
+            Self::Bytes(array) => out.extend_from_slice(array.value(at)),
+        }
+        true
     }
 }
 

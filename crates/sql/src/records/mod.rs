@@ -1,6 +1,8 @@
 //! Tables with a schema as relations of records: a row of the table is a row of the relation.
 
+mod bulk;
 mod column;
+mod encode;
 mod filter;
 mod key;
 mod kind;

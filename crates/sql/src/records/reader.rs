@@ -7,7 +7,7 @@ use std::sync::Arc;
 use datafusion::arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use datafusion::arrow::datatypes::SchemaRef;
 use ostrakon_cell::{
-    Batch, BatchLimit, Error, ErrorKind, Escaped, Result, Scan, Slot, compare_bytes, same_bytes,
+    Batch, BatchLimit, Error, ErrorKind, Escaped, Result, Scan, Span, compare_bytes, same_bytes,
 };
 
 use super::column::ColumnBuilder;
@@ -40,7 +40,7 @@ pub(super) struct Layout {
     keys: usize,
     /// Columns and their places, sorted as the entries of a row are.
     columns: Vec<Column>,
-    /// The place of the label.
+    /// The place of the label, if it is returned or tested.
     label: Option<usize>,
     wanted: Vec<Option<ByteSet>>,
     /// Places with a condition.
@@ -81,8 +81,11 @@ impl Layout {
         let tested = wanted.iter().enumerate();
         let tested = tested.filter_map(|(place, wanted)| wanted.is_some().then_some(place));
         let tested = tested.collect();
+        // It comes last.
+        let label = schema.label.as_ref().map(|_| kinds.len() - 1);
+        let label = label.filter(|place| needed.get(*place) == Some(&true));
         Self {
-            label: schema.label.as_ref().map(|_| kinds.len() - 1),
+            label,
             kinds,
             keys,
             columns,
@@ -123,33 +126,62 @@ impl Layout {
 
     /// Whether a record is returned only if it has a certain column. Then other columns need not be read.
     pub(super) fn needs_a_column(&self) -> bool {
-        let label_is_needed = self.label.is_some_and(|label| self.is_needed(label));
         let columns = self.keys..self.kinds.len();
-        !label_is_needed
+        self.label.is_none()
             && columns
                 .into_iter()
                 .any(|place| self.wanted(place).is_some())
     }
 }
 
-/// A cell of the record under construction.
-#[derive(Default)]
+/// The newest value of a column in the record under construction.
+#[derive(Clone, Copy, Default)]
 struct Cell {
-    time: Option<i64>,
-    value: Vec<u8>,
+    /// The number of the record; in others the cell is empty.
+    record: u64,
+    time: i64,
+    /// Where its value is.
+    value: Bytes,
+}
+
+/// Bytes of a record: in the batch that is read, or in what was carried over from earlier ones.
+#[derive(Clone, Copy)]
+enum Bytes {
+    InBatch(Span),
+    Label(u32),
+    Carried { start: usize, len: usize },
 }
 
 impl Cell {
     /// Takes a value if it is newer. Of equal times the first one counts, so that the answer does not depend on
     /// where the entries come from.
-    fn take(&mut self, time: i64, value: &[u8]) {
-        if self.time.is_none_or(|before| time > before) {
-            self.time = Some(time);
-            self.value.clear();
-            self.value.extend_from_slice(value);
+    fn take(&mut self, record: u64, time: i64, value: Bytes) {
+        if self.record != record || time > self.time {
+            *self = Self {
+                record,
+                time,
+                value,
+            };
         }
     }
 }
+
+impl Default for Bytes {
+    fn default() -> Self {
+        Self::InBatch(Span::default())
+    }
+}
+
+/// The column of an entry. Records mostly have the same columns, and in a batch these mostly share their bytes.
+struct Step {
+    family: Span,
+    qualifier: Span,
+    /// The place of the column if its value is needed.
+    needed: Option<usize>,
+}
+
+/// Steps that are remembered.
+const STEPS_MAX: usize = 1 << 10;
 
 /// A scan whose entries become records.
 pub(super) struct RecordsReader {
@@ -163,11 +195,15 @@ pub(super) struct RecordsReader {
     limit: BatchLimit,
     /// Records that are still wanted.
     left: usize,
-    row: Vec<u8>,
+    /// The number of the present record, from one.
+    record: u64,
+    row: Bytes,
     /// By place; those of keys are unused.
     cells: Vec<Cell>,
-    /// See [`Layout::place`].
-    next: usize,
+    /// What the present record has in batches before this one.
+    carried: Vec<u8>,
+    /// By the number of an entry in its record; spans are those of this batch.
+    steps: Vec<Step>,
 }
 
 impl RecordsReader {
@@ -177,65 +213,132 @@ impl RecordsReader {
         limit: BatchLimit,
         left: usize,
     ) -> Self {
-        let mut cells = Vec::new();
-        cells.resize_with(layout.kinds.len(), Cell::default);
         Self {
             scan,
+            cells: vec![Cell::default(); layout.kinds.len()],
             layout,
             batch: Batch::new(),
             at: 0,
             over: false,
             limit,
             left,
-            row: Vec::new(),
-            cells,
-            next: 0,
+            record: 0,
+            row: Bytes::default(),
+            carried: Vec::new(),
+            steps: Vec::new(),
         }
     }
 
     /// Collects the next record.
     fn next_record(&mut self) -> Result<bool> {
-        let mut any = false;
-        // Where the batch has the row.
-        let mut shared = None;
+        self.record += 1;
+        self.carried.clear();
+        // The entries of the record so far, and see `Layout::place`.
+        let (mut entries, mut next) = (0, 0);
         loop {
-            if self.at == self.batch.len() {
-                self.at = 0;
-                shared = None;
-                self.batch.clear();
-                if self.over || !self.scan.next_batch(&mut self.batch)? {
-                    self.over = true;
-                    return Ok(any);
+            // Where the batch has the row: entries of a row mostly share its bytes.
+            let mut shared = None;
+            while let Some(slot) = self.batch.slots().get(self.at).copied() {
+                if shared != Some(slot.row) {
+                    if entries == 0 {
+                        self.row = Bytes::InBatch(slot.row);
+                    } else if !same_bytes(self.batch.bytes(slot.row), self.bytes(self.row)) {
+                        return Ok(true);
+                    }
+                    shared = Some(slot.row);
                 }
-                continue;
-            }
-            let slot = &self.batch.slots()[self.at];
-            // Entries of a row mostly share its bytes.
-            if any && Some(slot.row) != shared {
-                if !same_bytes(self.batch.bytes(slot.row), &self.row) {
-                    return Ok(true);
+                let needed = match self.steps.get(entries) {
+                    Some(step)
+                        if step.qualifier == slot.qualifier && step.family == slot.family =>
+                    {
+                        step.needed
+                    }
+                    _ => self.learn(entries, &mut next),
+                };
+                if let Some(cell) = needed.and_then(|place| self.cells.get_mut(place)) {
+                    cell.take(self.record, slot.timestamp, Bytes::InBatch(slot.value));
                 }
-                shared = Some(slot.row);
-            }
-            if !any {
-                any = true;
-                shared = Some(slot.row);
-                self.next = 0;
-                self.row.clear();
-                self.row.extend_from_slice(self.batch.bytes(slot.row));
-                for cell in &mut self.cells {
-                    cell.time = None;
+                if let Some(cell) = self
+                    .layout
+                    .label
+                    .and_then(|place| self.cells.get_mut(place))
+                {
+                    cell.take(self.record, slot.timestamp, Bytes::Label(slot.visibility));
                 }
+                entries += 1;
+                self.at += 1;
             }
-            take(
-                &self.layout,
-                &mut self.cells,
-                &mut self.next,
-                &self.batch,
-                slot,
-            );
-            self.at += 1;
+            if self.over {
+                return Ok(entries > 0);
+            }
+            if entries > 0 {
+                self.carry();
+            }
+            self.batch.clear();
+            self.steps.clear();
+            self.at = 0;
+            self.over = !self.scan.next_batch(&mut self.batch)?;
         }
+    }
+
+    /// The place of the column of the present entry, which has this number in its record, if its value is needed.
+    fn learn(&mut self, number: usize, next: &mut usize) -> Option<usize> {
+        let slot = self.batch.slots().get(self.at)?;
+        let (family, qualifier) = (
+            self.batch.bytes(slot.family),
+            self.batch.bytes(slot.qualifier),
+        );
+        let place = self.layout.place(next, family, qualifier);
+        let step = Step {
+            family: slot.family,
+            qualifier: slot.qualifier,
+            needed: place.filter(|place| self.layout.is_needed(*place)),
+        };
+        let needed = step.needed;
+        if let Some(known) = self.steps.get_mut(number) {
+            *known = step;
+        } else if number == self.steps.len() && number < STEPS_MAX {
+            self.steps.push(step);
+        }
+        needed
+    }
+
+    /// Copies what the present record has in this batch, before the next one is read.
+    fn carry(&mut self) {
+        let mut held = std::mem::take(&mut self.carried);
+        let mut carry = |bytes: &mut Bytes| {
+            let found = match *bytes {
+                Bytes::InBatch(span) => self.batch.bytes(span),
+                Bytes::Label(id) => self.batch.visibility(id),
+                Bytes::Carried { .. } => return,
+            };
+            let (start, len) = (held.len(), found.len());
+            held.extend_from_slice(found);
+            *bytes = Bytes::Carried { start, len };
+        };
+        carry(&mut self.row);
+        for cell in &mut self.cells {
+            if cell.record == self.record {
+                carry(&mut cell.value);
+            }
+        }
+        self.carried = held;
+    }
+
+    fn bytes(&self, bytes: Bytes) -> &[u8] {
+        match bytes {
+            Bytes::InBatch(span) => self.batch.bytes(span),
+            Bytes::Label(id) => self.batch.visibility(id),
+            Bytes::Carried { start, len } => {
+                self.carried.get(start..start + len).unwrap_or_default()
+            }
+        }
+    }
+
+    /// The value of the present record in a column.
+    fn cell(&self, place: usize) -> Option<&[u8]> {
+        let cell = self.cells.get(place)?;
+        (cell.record == self.record).then(|| self.bytes(cell.value))
     }
 
     /// The next batch of records.
@@ -256,22 +359,20 @@ impl RecordsReader {
             && self.left > 0
             && self.next_record()?
         {
+            let row = self.bytes(self.row);
             let keys = match any_key {
                 // A row that is the only key needs no splitting.
                 true if layout.keys > 1 => {
-                    key::split(&self.row, layout.keys).map_err(|error| self.located(error, 0))?
+                    key::split(row, layout.keys).map_err(|error| self.located(error, 0))?
                 }
                 _ => Vec::new(),
             };
             let value = |place: usize| match place < layout.keys {
-                true if layout.keys == 1 => Some(self.row.as_slice()),
+                true if layout.keys == 1 => Some(row),
                 true => keys.get(place).map(Cow::as_ref),
                 // The row itself comes after the columns of the relation.
-                false if place == layout.kinds.len() => Some(self.row.as_slice()),
-                false => {
-                    let cell = self.cells.get(place)?;
-                    cell.time.is_some().then_some(cell.value.as_slice())
-                }
+                false if place == layout.kinds.len() => Some(row),
+                false => self.cell(place),
             };
             let accepted = layout.tested.iter().all(|place| {
                 layout
@@ -310,23 +411,9 @@ impl RecordsReader {
             .get(place)
             .map_or("", |kind| kind.as_str());
         Error::invalid("a value is not of the type that the schema says: correct it, or read the entries with `cells`")
-            .with("row", Escaped(&self.row))
+            .with("row", Escaped(self.bytes(self.row)))
             .with("type", kind)
             .with_source(error)
-    }
-}
-
-/// Takes an entry of the record.
-fn take(layout: &Layout, cells: &mut [Cell], next: &mut usize, batch: &Batch, slot: &Slot) {
-    let (family, qualifier) = (batch.bytes(slot.family), batch.bytes(slot.qualifier));
-    if let Some(place) = layout.place(next, family, qualifier)
-        && layout.is_needed(place)
-        && let Some(cell) = cells.get_mut(place)
-    {
-        cell.take(slot.timestamp, batch.bytes(slot.value));
-    }
-    if let Some(cell) = layout.label.and_then(|place| cells.get_mut(place)) {
-        cell.take(slot.timestamp, batch.visibility(slot.visibility));
     }
 }
 

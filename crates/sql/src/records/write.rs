@@ -3,19 +3,20 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use datafusion::arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
+use datafusion::arrow::array::{ArrayRef, AsArray, RecordBatch};
 use datafusion::arrow::compute::{CastOptions, cast_with_options};
 use datafusion::arrow::util::display::FormatOptions;
-use ostrakon_cell::lexicoder::push_part;
 use ostrakon_cell::{
     Authorizations, BatchWriter, BatchWriterConfig, ColumnUpdate, Error, ErrorKind, Interrupt,
     Mutation, Result, Table,
 };
 use parking_lot::Mutex;
 
+use super::RecordSchema;
+use super::bulk::Bulk;
+use super::encode::Encoder;
 use super::present::{Name, Present};
 use super::turn::{Pending, Turns};
-use super::{ColumnType, RecordSchema};
 
 /// Records whose present cells are read at once.
 const CHUNK: usize = 1024;
@@ -38,6 +39,8 @@ pub(crate) struct RecordWriter {
     /// The places of the columns in the order of the entries of a row: the table sorts what it gets, which is fast if
     /// it is sorted.
     sorted: Vec<usize>,
+    /// Until a record does not come in the order of the keys.
+    bulk: Option<Bulk>,
     mutation: Mutation,
     value: Vec<u8>,
 }
@@ -62,6 +65,7 @@ impl RecordWriter {
         });
         Self {
             sorted,
+            bulk: None,
             turns: Turns::of(&*table),
             pending: Pending::new(
                 table.clone(),
@@ -77,15 +81,32 @@ impl RecordWriter {
         }
     }
 
+    /// The writer of a table that no other statement sees and that has no entries. It stores records in the order of
+    /// their keys without the log, as far as the table can.
+    ///
+    /// # Errors
+    /// Those of the table.
+    pub(crate) fn of_new_table(mut self) -> Result<Self> {
+        self.bulk = Bulk::of(&self.table, &self.schema)?;
+        Ok(self)
+    }
+
     /// Writes the rows of a batch whose columns are those of the relation; returns their number.
     ///
     /// # Errors
     /// A null in a key, a label that is malformed, or those of the table. Earlier rows may be written.
     pub(crate) fn write(&mut self, batch: &RecordBatch) -> Result<u64> {
         let columns = self.columns(batch)?;
-        let mut at = 0;
-        while at < batch.num_rows() {
-            let chunk = self.chunk(&columns, at, batch.num_rows())?;
+        let (table, schema, label) = (self.table.clone(), self.schema.clone(), self.label.clone());
+        let mut records = Encoder::new(&*table, &schema, &columns, &label)?;
+        let end = batch.num_rows();
+        let mut at = self.write_in_bulk(&mut records, end)?;
+        while at < end {
+            let chunk = (at..end.min(at + CHUNK)).map(|at| {
+                let mut row = Vec::new();
+                records.push_row(at, &mut row).map(|()| row)
+            });
+            let chunk: Vec<Vec<u8>> = chunk.collect::<Result<_>>()?;
             let (turns, pending) = (self.turns.clone(), self.pending.clone());
             let mut turn = turns.begin(&pending, self.present.interrupt())?;
             let pending = &mut *turn.pending;
@@ -94,14 +115,14 @@ impl RecordWriter {
             let repeats = repeats(&chunk);
             for (offset, row) in chunk.iter().enumerate() {
                 let mut cells = present.remove(row).unwrap_or_default();
-                let is_visible = self.after_unseen(pending, row, &columns, at + offset)?;
-                self.replace(pending, row, &columns, at + offset, &cells)?;
+                let is_visible = self.after_unseen(pending, row, records.label(at + offset))?;
+                self.replace(pending, row, &records, at + offset, &cells)?;
                 for (stored, cells) in alike.remove(row).unwrap_or_default() {
                     self.remove(pending, &stored, &cells)?;
                 }
                 if repeats {
                     // A later record of the chunk replaces this one, which cannot be read yet.
-                    self.replaced(&columns, at + offset, &mut cells, is_visible)?;
+                    self.replaced(&records, at + offset, &mut cells, is_visible);
                     present.insert(row.clone(), cells);
                 }
             }
@@ -110,16 +131,22 @@ impl RecordWriter {
         Ok(batch.num_rows() as u64)
     }
 
+    /// Writes the first records in bulk, as far as that is possible; returns how many.
+    fn write_in_bulk(&mut self, records: &mut Encoder<'_>, end: usize) -> Result<usize> {
+        let Some(mut bulk) = self.bulk.take() else {
+            return Ok(0);
+        };
+        let at = bulk.write(records, &self.sorted, &self.schema, end)?;
+        match at == end {
+            true => self.bulk = Some(bulk),
+            false => bulk.finish()?,
+        }
+        Ok(at)
+    }
+
     /// Makes sure that a record is newer than those with its key that were written before and that the writer does not
     /// see, so that they stay. Returns whether it sees this one.
-    fn after_unseen(
-        &mut self,
-        pending: &mut Pending,
-        row: &[u8],
-        columns: &[ArrayRef],
-        at: usize,
-    ) -> Result<bool> {
-        let label = label_of(&self.schema, &self.label, columns, at)?;
+    fn after_unseen(&mut self, pending: &mut Pending, row: &[u8], label: &[u8]) -> Result<bool> {
         let is_visible = self.present.is_visible(label)?;
         if is_visible && self.unseen.is_empty() {
             return Ok(true);
@@ -190,7 +217,10 @@ impl RecordWriter {
     ///
     /// # Errors
     /// Those of the table.
-    pub(crate) fn finish(self) -> Result<()> {
+    pub(crate) fn finish(mut self) -> Result<()> {
+        if let Some(bulk) = self.bulk.take() {
+            bulk.finish()?;
+        }
         self.pending.lock().flush()
     }
 
@@ -216,64 +246,30 @@ impl RecordWriter {
         columns.collect()
     }
 
-    /// The rows of the next records.
-    fn chunk(&self, columns: &[ArrayRef], from: usize, end: usize) -> Result<Vec<Vec<u8>>> {
-        let places = from..end.min(from + CHUNK);
-        places.map(|at| self.row(columns, at)).collect()
-    }
-
-    /// The row with the key of a record.
-    fn row(&self, columns: &[ArrayRef], at: usize) -> Result<Vec<u8>> {
-        let mut row = Vec::new();
-        let single = self.schema.keys.len() == 1;
-        let mut part = Vec::new();
-        for (place, (name, kind)) in self.schema.keys.iter().enumerate() {
-            let column = columns
-                .get(place)
-                .filter(|column| !column.is_null(at))
-                .ok_or_else(|| {
-                    Error::invalid("a record has no value for a part of its key: give it one")
-                        .with("table", self.table.name())
-                        .with("column", name)
-                        .with("constraint", "primary key")
-                })?;
-            part.clear();
-            kind.encode(column, at, &mut part)?;
-            match single {
-                true => row.extend_from_slice(&part),
-                false => push_part(place == 0, &part, &mut row),
-            }
-        }
-        Ok(row)
-    }
-
     /// Writes one record in place of the cells that it had.
     fn replace(
         &mut self,
         pending: &mut Pending,
         row: &[u8],
-        columns: &[ArrayRef],
+        records: &Encoder<'_>,
         at: usize,
         before: &[Name],
     ) -> Result<()> {
-        let keys = self.schema.keys.len();
-        let label = label_of(&self.schema, &self.label, columns, at)?;
-        let value_of = |place: usize| columns.get(keys + place).filter(|array| !array.is_null(at));
+        let label = records.label(at);
         self.mutation.reset(row);
         for place in &self.sorted {
-            let (Some(column), Some(array)) = (self.schema.columns.get(*place), value_of(*place))
-            else {
-                continue;
-            };
             self.value.clear();
-            column.kind.encode(array, at, &mut self.value)?;
-            self.mutation.update(ColumnUpdate {
-                family: &column.family,
-                qualifier: &column.qualifier,
-                visibility: label,
-                timestamp: None,
-                value: Some(&self.value),
-            })?;
+            if let Some(column) = self.schema.columns.get(*place)
+                && records.push_value(*place, at, &mut self.value)
+            {
+                self.mutation.update(ColumnUpdate {
+                    family: &column.family,
+                    qualifier: &column.qualifier,
+                    visibility: label,
+                    timestamp: None,
+                    value: Some(&self.value),
+                })?;
+            }
         }
         let is_marked = self.mutation.is_empty();
         if is_marked {
@@ -289,7 +285,7 @@ impl RecordWriter {
             let (family, qualifier, visibility) = cell;
             // Cells of columns that the schema does not have are left alone.
             let is_written = match self.place(cell) {
-                Some(place) => value_of(place).is_some(),
+                Some(place) => records.has_value(place, at),
                 None if family.is_empty() && qualifier.is_empty() => is_marked,
                 None => continue,
             };
@@ -301,23 +297,16 @@ impl RecordWriter {
     }
 
     /// What the writer sees of a record that was just written, in place of what it saw before.
-    fn replaced(
-        &self,
-        columns: &[ArrayRef],
-        at: usize,
-        cells: &mut Vec<Name>,
-        is_visible: bool,
-    ) -> Result<()> {
+    fn replaced(&self, records: &Encoder<'_>, at: usize, cells: &mut Vec<Name>, is_visible: bool) {
         let is_marker = |(family, qualifier, _): &Name| family.is_empty() && qualifier.is_empty();
         cells.retain(|cell| !is_marker(cell) && self.place(cell).is_none());
         if !is_visible {
-            return Ok(());
+            return;
         }
-        let label = label_of(&self.schema, &self.label, columns, at)?;
+        let label = records.label(at);
         let others = cells.len();
-        let values = columns.iter().skip(self.schema.keys.len());
-        for (column, array) in self.schema.columns.iter().zip(values) {
-            if !array.is_null(at) {
+        for (place, column) in self.schema.columns.iter().enumerate() {
+            if records.has_value(place, at) {
                 let (family, qualifier) = (column.family.clone(), column.qualifier.clone());
                 cells.push((family, qualifier, label.to_vec()));
             }
@@ -325,7 +314,6 @@ impl RecordWriter {
         if cells.len() == others {
             cells.push((Vec::new(), Vec::new(), label.to_vec()));
         }
-        Ok(())
     }
 
     /// The column of a cell.
@@ -350,22 +338,6 @@ impl Drop for RecordWriter {
 fn repeats(rows: &[Vec<u8>]) -> bool {
     let ascending = rows.is_sorted_by(|a, b| a < b);
     !ascending && rows.iter().collect::<HashSet<_>>().len() < rows.len()
-}
-
-fn label_of<'a>(
-    schema: &RecordSchema,
-    default: &'a [u8],
-    columns: &'a [ArrayRef],
-    at: usize,
-) -> Result<&'a [u8]> {
-    let place = schema.keys.len() + schema.columns.len();
-    let Some(array) = columns.get(place).filter(|array| !array.is_null(at)) else {
-        return Ok(default);
-    };
-    match *array.data_type() == ColumnType::Text.data_type() {
-        true => Ok(array.as_string::<i32>().value(at).as_bytes()),
-        false => Err(Error::new(ErrorKind::Internal, "the label is not text")),
-    }
 }
 
 fn deletion((family, qualifier, visibility): &Name) -> ColumnUpdate<'_> {

@@ -83,6 +83,7 @@ pub(super) async fn create(
         session.authorizations.clone(),
         session.label(),
     );
+    let writer = writer.of_new_table().map_err(external)?;
     let outcome = counted(rows, writer, Action::Write);
     Ok(finished(outcome, table, create.if_not_exists))
 }

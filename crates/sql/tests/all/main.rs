@@ -9,6 +9,7 @@ mod conditions;
 mod d4m;
 mod deep;
 mod events;
+mod filled;
 mod kit;
 mod memory;
 mod messages;
