@@ -48,7 +48,7 @@ fn unknown_command(error: &clap::Error) -> Option<&str> {
     }
 }
 
-/// The failure of a word such as `-1` or `-1d` that is no option: it was meant as the value of the one before it.
+/// The failure of a word such as `-1` or `-1d` that is not an option: it was meant as the value of the one before it.
 fn negative(error: &clap::Error) -> Option<Failure> {
     let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidArg) else {
         return None;
