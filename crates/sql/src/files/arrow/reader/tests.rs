@@ -141,7 +141,7 @@ fn columns_are_found_by_their_names() {
     let folder = tempfile::tempdir().unwrap();
     let file = file(&folder, &written(&[rows(0, 3)], Form::File, None));
     let reads = Arrow::new(LIMIT);
-    let field = |name, kind| datafusion::arrow::datatypes::Field::new(name, kind, true);
+    let field = |name, kind| Field::new(name, kind, true);
     use datafusion::arrow::datatypes::DataType;
     let schema = Schema::new(vec![
         field("t", DataType::Utf8),

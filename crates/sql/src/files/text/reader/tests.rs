@@ -66,7 +66,7 @@ fn every_row_is_read_once_whatever_the_size_of_batches_and_records() {
             // Types are found line by line, so an object on several lines has to be known.
             let schema = Schema::new(vec![datafusion::arrow::datatypes::Field::new(
                 "n",
-                datafusion::arrow::datatypes::DataType::Int64,
+                DataType::Int64,
                 true,
             )]);
             let json_file = file(&folder, &packed(json.as_bytes(), packing));
