@@ -30,7 +30,8 @@ impl AnalyzerRule for MinutesOfTimes {
     }
 }
 
-fn with_seconds(mut expr: Expr) -> Transformed<Expr> {
+/// The cast of a text without seconds to a time, with seconds.
+pub(super) fn with_seconds(mut expr: Expr) -> Transformed<Expr> {
     let (inner, kind) = match &mut expr {
         Expr::Cast(cast) => (&mut cast.expr, cast.field.data_type()),
         Expr::TryCast(cast) => (&mut cast.expr, cast.field.data_type()),

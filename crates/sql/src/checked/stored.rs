@@ -15,6 +15,8 @@ use datafusion::logical_expr::{
 };
 use ostrakon_cell::Error;
 
+use super::minutes::with_seconds;
+
 const STRICT: CastOptions<'static> = CastOptions {
     safe: false,
     format_options: FormatOptions::new(),
@@ -26,6 +28,10 @@ const STRICT: CastOptions<'static> = CastOptions {
 /// # Errors
 /// A text of the statement is not a value of the type.
 pub(crate) fn stored(expr: Expr, column: &str) -> Result<Expr> {
+    let expr = match expr {
+        Expr::Cast(_) => with_seconds(expr).data,
+        expr => return Ok(expr),
+    };
     let Expr::Cast(cast) = expr else {
         return Ok(expr);
     };
