@@ -30,8 +30,11 @@ const BATCH_BYTES: (usize, usize) = (64 << 10, 16 << 20);
 /// Which share of the limit a record of JSON has at most: its values take several times the memory of their text.
 const JSON_SHARE: usize = 8;
 
-/// Bytes that a column of delimited text takes while its type is found, and a value of it in a batch.
+/// Bytes that a column of delimited text takes while its type is found.
 const COLUMN_BYTES: usize = 1 << 10;
+/// So many columns are allowed in any case.
+const COLUMNS: usize = 1000;
+/// Bytes of a value in the decoder's batch.
 const VALUE_BYTES: usize = 16;
 
 /// Files of text.
@@ -65,7 +68,7 @@ impl Text {
     /// What is counted while the columns are found, and how much of it there may be: see [`Content`].
     fn most(&self) -> (u8, usize) {
         match self.records {
-            Records::Delimited(delimiter) => (delimiter, self.limit / COLUMN_BYTES),
+            Records::Delimited(delimiter) => (delimiter, (self.limit / COLUMN_BYTES).max(COLUMNS)),
             Records::Json => (b'\n', self.limit),
         }
     }
