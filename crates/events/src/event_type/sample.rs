@@ -23,10 +23,10 @@ struct Sample {
     first: Option<(u64, Vec<u8>, String)>,
 }
 
-/// Infers a type from the first records of a log: see [`infer`].
+/// Infers a type from the first records of a log: see [`infer()`].
 ///
 /// # Errors
-/// The log cannot be read, or has no records; those of [`infer`].
+/// The log cannot be read, or has no records; those of [`infer()`].
 pub fn infer_log(
     name: &str,
     source: &mut dyn RecordSource,
