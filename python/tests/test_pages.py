@@ -37,9 +37,11 @@ def test_the_examples_of_the_pages_of_commands_run(
         commands = re.findall(r"^\$ ((?:mkdir|printf) .* ?logs.*)$", page, re.MULTILINE)[:3]
         for command in commands:
             subprocess.run(["/bin/sh", "-c", command], check=True)
-    [(code, printed)] = blocks_of(page)
-    exec(code, {})
-    assert capsys.readouterr().out == printed != ""
+    blocks = blocks_of(page)
+    assert len(blocks) == {"sql": 2, "events": 1}[name]
+    for code, printed in blocks:
+        exec(code, {})
+        assert capsys.readouterr().out == printed != ""
 
 
 def test_the_examples_of_the_guide_run(
@@ -50,8 +52,8 @@ def test_the_examples_of_the_guide_run(
     blocks = blocks_of(page)
     assert [bool(printed) for _, printed in blocks] == [
         *[True, True, True, False, False, False, False],
-        # SQL, the DB-API, ADBC, events
-        *[True, True, True, True],
+        # SQL, the DB-API, ADBC, events, errors
+        *[True, True, True, True, True],
     ]
     names: dict[str, Any] = {}
     for code, printed in blocks:

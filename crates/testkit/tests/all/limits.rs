@@ -24,8 +24,11 @@ fn the_page_of_limits_states_what_is_in_force() {
     for (what, bytes) in [
         ("key", MAX_KEY_BYTES),
         ("value", MAX_VALUE_BYTES),
-        ("visibility", visibility::MAX_EXPRESSION_LENGTH),
-        ("visibility", visibility::MAX_DEPTH),
+        (
+            "label (visibility expression)",
+            visibility::MAX_EXPRESSION_LENGTH,
+        ),
+        ("label (visibility expression)", visibility::MAX_DEPTH),
     ] {
         assert!(stated(what).contains(&bytes.to_string()), "{what}: {bytes}");
     }
