@@ -15,7 +15,7 @@ use super::filter::{Filter, Part, understood};
 use super::reader::CellsReader;
 use crate::scan::{
     Asked, ByteSet, Reading, Relation, SourceExec, Start, after_tests, batch_bytes, entries,
-    partitions, with_rest,
+    partitions, pushdown, with_rest,
 };
 
 /// Entries and bytes of a batch.
@@ -103,12 +103,9 @@ impl TableProvider for CellsTable {
         &self,
         filters: &[&Expr],
     ) -> Result<Vec<TableProviderFilterPushDown>> {
-        let support = |filter: &&Expr| match understood(filter) {
-            Some((_, _, true)) => TableProviderFilterPushDown::Exact,
-            Some((_, _, false)) => TableProviderFilterPushDown::Inexact,
-            None => TableProviderFilterPushDown::Unsupported,
-        };
-        Ok(filters.iter().map(support).collect())
+        Ok(pushdown(filters, |filter| {
+            understood(filter).map(|(_, _, exact)| exact)
+        }))
     }
 }
 

@@ -16,7 +16,7 @@ use super::reader::D4mReader;
 use super::tables::Reader;
 use crate::scan::{
     Asked, ByteSet, Encoding, Reading, Relation, SourceExec, Start, after, after_tests,
-    batch_bytes, encoded, entries, partitions, text, with_rest,
+    batch_bytes, encoded, entries, partitions, pushdown, text, with_rest,
 };
 
 /// Entries and bytes of a batch.
@@ -267,12 +267,9 @@ impl TableProvider for D4mTable {
         &self,
         filters: &[&Expr],
     ) -> Result<Vec<TableProviderFilterPushDown>> {
-        let support = |filter: &&Expr| match understood(filter) {
-            Some((_, _, true)) => TableProviderFilterPushDown::Exact,
-            Some((_, _, false)) => TableProviderFilterPushDown::Inexact,
-            None => TableProviderFilterPushDown::Unsupported,
-        };
-        Ok(filters.iter().map(support).collect())
+        Ok(pushdown(filters, |filter| {
+            understood(filter).map(|(_, _, exact)| exact)
+        }))
     }
 }
 

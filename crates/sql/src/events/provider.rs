@@ -18,7 +18,7 @@ use ostrakon_events::{Condition, EventStore, FieldType, Query, show_time};
 use super::conditions::understood;
 use super::rows::EventRows;
 use super::values::{Content, Fields};
-use crate::scan::{Asked, Reading, Relation, SourceExec, Start, with_rest};
+use crate::scan::{Asked, Reading, Relation, SourceExec, Start, pushdown, with_rest};
 
 /// Events of a record batch.
 const BATCH_EVENTS: usize = 4096;
@@ -149,12 +149,9 @@ impl TableProvider for EventsTable {
         &self,
         filters: &[&Expr],
     ) -> QueryResult<Vec<TableProviderFilterPushDown>> {
-        let support = |filter: &&Expr| match understood(&self.fields, filter) {
-            Some(found) if found.exact => TableProviderFilterPushDown::Exact,
-            Some(_) => TableProviderFilterPushDown::Inexact,
-            None => TableProviderFilterPushDown::Unsupported,
-        };
-        Ok(filters.iter().map(support).collect())
+        Ok(pushdown(filters, |filter| {
+            understood(&self.fields, filter).map(|found| found.exact)
+        }))
     }
 }
 

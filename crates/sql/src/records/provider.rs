@@ -18,7 +18,7 @@ use super::reader::{Layout, RecordsReader};
 use super::{ColumnType, RecordSchema, key};
 use crate::scan::{
     Asked, ByteSet, Reading, Relation, SourceExec, Start, after_tests, batch_bytes, entries,
-    partitions, with_rest,
+    partitions, pushdown, with_rest,
 };
 
 /// A table with a schema as a relation.
@@ -137,12 +137,9 @@ impl TableProvider for RecordsTable {
         filters: &[&Expr],
     ) -> Result<Vec<TableProviderFilterPushDown>> {
         let columns = columns(&self.schema);
-        let support = |filter: &&Expr| match understood(&columns, filter) {
-            Some((_, _, true)) => TableProviderFilterPushDown::Exact,
-            Some((_, _, false)) => TableProviderFilterPushDown::Inexact,
-            None => TableProviderFilterPushDown::Unsupported,
-        };
-        Ok(filters.iter().map(support).collect())
+        Ok(pushdown(filters, |filter| {
+            understood(&columns, filter).map(|(_, _, exact)| exact)
+        }))
     }
 }
 

@@ -11,5 +11,5 @@ pub(crate) use bytes::{ByteSet, Interval, after};
 pub(crate) use condition::{Encoding, bytes, encoded, is_column, literal, split_pattern, text};
 pub(crate) use exec::{EndsScans, Reading, Relation, SourceExec, Start, open_scans};
 pub(crate) use ranges::{batch_bytes, partitions};
-pub(crate) use rest::{Asked, with_rest};
+pub(crate) use rest::{Asked, pushdown, with_rest};
 pub(crate) use size::{after_tests, entries};

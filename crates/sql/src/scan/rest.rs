@@ -5,9 +5,9 @@ use std::sync::Arc;
 use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::catalog::Session;
 use datafusion::common::{DFSchema, Result};
-use datafusion::logical_expr::Expr;
 use datafusion::logical_expr::expr_rewriter::unnormalize_col;
 use datafusion::logical_expr::utils::conjunction;
+use datafusion::logical_expr::{Expr, TableProviderFilterPushDown};
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::expressions::Column;
 use datafusion::physical_plan::ExecutionPlan;
@@ -21,6 +21,19 @@ pub(crate) struct Asked<'a> {
     pub(crate) projection: Option<&'a Vec<usize>>,
     pub(crate) filters: &'a [Expr],
     pub(crate) limit: Option<usize>,
+}
+
+/// What the engine may leave to a scan, which evaluates a condition exactly or not, or (`None`) not at all.
+pub(crate) fn pushdown(
+    filters: &[&Expr],
+    understood: impl Fn(&Expr) -> Option<bool>,
+) -> Vec<TableProviderFilterPushDown> {
+    let support = |filter: &&Expr| match understood(filter) {
+        Some(true) => TableProviderFilterPushDown::Exact,
+        Some(false) => TableProviderFilterPushDown::Inexact,
+        None => TableProviderFilterPushDown::Unsupported,
+    };
+    filters.iter().map(support).collect()
 }
 
 /// The plan that `scan` makes for columns and a limit, and a filter above it for the conditions that it does not

@@ -214,6 +214,37 @@ fn degrees_of_many_labels_are_one_sum() {
     );
 }
 
+/// Keys may be long, and a batch of degrees has some megabytes of them at most.
+#[test]
+fn degrees_of_long_keys_come_in_small_batches() {
+    let source = store();
+    table(&source, "E", &[], &[]);
+    let keys: Vec<Vec<u8>> = (0..80)
+        .map(|n| format!("{n:02}|{}", "x".repeat(100_000)).into_bytes())
+        .collect();
+    let entries: Vec<Entry<'_>> = keys
+        .iter()
+        .map(|key| {
+            (
+                key.as_slice(),
+                b"".as_slice(),
+                b"Degree".as_slice(),
+                "",
+                1,
+                b"1".as_slice(),
+            )
+        })
+        .collect();
+    table(&source, "EDeg", &[], &entries);
+    let session = session_of(&source, &[]);
+    let query = "SELECT field, value, degree FROM d4m.EDeg";
+    let batches = session.query_blocking(query).unwrap();
+    let sizes = batches.map(|batch| batch.unwrap().num_rows());
+    let sizes: Vec<usize> = sizes.collect();
+    assert_eq!(sizes.iter().sum::<usize>(), 80);
+    assert!(sizes.iter().all(|rows| *rows <= 60), "{sizes:?}");
+}
+
 #[test]
 fn conditions_on_values_read_the_transpose_and_on_records_the_edges() {
     let source = people();
