@@ -1,6 +1,8 @@
-//! `AggregateScan`: the versions of a count become their sum.
+//! Sums of counts: `AggregateScan` for each label, `TotalScan` for all labels that the reader sees.
 
-use ostrakon_cell::{Batch, Error, IteratorSetting, Range, Result};
+use std::borrow::Cow;
+
+use ostrakon_cell::{Batch, Error, IteratorSetting, KeyRef, Range, Result};
 
 use super::period::PeriodClass;
 use super::snapshot::Snapshot;
@@ -11,6 +13,20 @@ pub(super) const AGGREGATE_SCAN: PeriodClass = PeriodClass {
                   aborted: the batches and times that count; from, to: times in microseconds.",
     handle: sum_row,
 };
+
+/// Planners and histograms read these: with many labels, most of the time would go into passing on their counts.
+pub(super) const TOTAL_SCAN: PeriodClass = PeriodClass {
+    names: &["ostrakon.events.TotalScan"],
+    description: "Sums the counts of committed batches over all labels that the reader sees; the label of a sum is the \
+                  conjunction of theirs. Options: committed, since (required), aborted: the batches and times that \
+                  count; from, to: times in microseconds.",
+    handle: total_row,
+};
+
+/// The setting that sums the counts of bins that begin from `from` to before `to`, over all labels.
+pub(crate) fn total_scan(snapshot: &Snapshot, from: i64, to: i64) -> IteratorSetting {
+    TOTAL_SCAN.setting("counts", snapshot, from, to)
+}
 
 /// The setting that sums the counts of bins that begin from `from` to before `to`, per label.
 pub(crate) fn aggregate_scan(snapshot: &Snapshot, from: i64, to: i64) -> IteratorSetting {
@@ -51,4 +67,78 @@ fn sum_row(
         at = next;
     }
     Ok(())
+}
+
+fn total_row(
+    snapshot: &Snapshot,
+    batch: &Batch,
+    positions: std::ops::Range<usize>,
+    wanted: &Range,
+    out: &mut Batch,
+) -> Result<()> {
+    let slots = batch.slots().get(positions.clone()).unwrap_or_default();
+    let (mut sum, mut last) = (0, None);
+    let mut label = Cow::Borrowed(&b""[..]);
+    for (at, slot) in positions.clone().zip(slots) {
+        if !snapshot.sees(slot.timestamp) {
+            continue;
+        }
+        sum = add(sum, batch.value(at))?;
+        // Equal labels of a batch have equal ids, and follow one another.
+        if last.replace(slot.visibility) != Some(slot.visibility) {
+            also(&mut label, batch.visibility(slot.visibility));
+        }
+    }
+    if sum == 0 {
+        return Ok(());
+    }
+    let key = KeyRef {
+        visibility: &label,
+        ..batch.key(positions.start)
+    };
+    if wanted.contains(key) {
+        out.push(key, &sum.to_be_bytes())?;
+    }
+    Ok(())
+}
+
+/// Makes `all`, a conjunction, demand `label` too.
+fn also<'a>(all: &mut Cow<'a, [u8]>, label: &'a [u8]) {
+    let part = |label: &[u8], all: &mut Vec<u8>| {
+        let parenthesised = label.contains(&b'|');
+        all.extend(parenthesised.then_some(b'('));
+        all.extend_from_slice(label);
+        all.extend(parenthesised.then_some(b')'));
+    };
+    match all {
+        _ if label.is_empty() => {}
+        Cow::Borrowed([]) => *all = Cow::Borrowed(label),
+        Cow::Borrowed(first) => {
+            let mut both = Vec::with_capacity(16 * (label.len() + 1));
+            part(first, &mut both);
+            both.push(b'&');
+            part(label, &mut both);
+            *all = Cow::Owned(both);
+        }
+        Cow::Owned(several) => {
+            several.push(b'&');
+            part(label, several);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_conjunction_demands_every_label() {
+        let mut all = Cow::Borrowed(&b""[..]);
+        let expected = ["", "a|b", "(a|b)&c", "(a|b)&c&(d|e)", "(a|b)&c&(d|e)"];
+        for (label, expected) in ["", "a|b", "c", "d|e", ""].iter().zip(expected) {
+            also(&mut all, label.as_bytes());
+            assert_eq!(std::str::from_utf8(&all), Ok(expected));
+        }
+        assert!(ostrakon_cell::VisibilityExpression::parse("(a|b)&c&(d|e)").is_ok());
+    }
 }

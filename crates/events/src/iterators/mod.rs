@@ -14,7 +14,7 @@ mod tests;
 
 pub use register::register_event_iterators;
 
-pub(crate) use aggregates::aggregate_scan;
+pub(crate) use aggregates::{aggregate_scan, total_scan};
 pub(crate) use events::{EVENT_REPORT, EventScan, event_scan, put_run, runs};
 pub(crate) use index::index_scan;
 pub(crate) use options::Table as EventTable;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use ostrakon_cell::IteratorRegistry;
 
-use super::aggregates::AGGREGATE_SCAN;
+use super::aggregates::{AGGREGATE_SCAN, TOTAL_SCAN};
 use super::events::EventScanClass;
 use super::index::INDEX_SCAN;
 use super::settle::SettleClass;
@@ -22,5 +22,6 @@ pub fn register_event_iterators(registry: &mut IteratorRegistry) {
     registry.register(Arc::new(EventScanClass));
     registry.register(Arc::new(INDEX_SCAN));
     registry.register(Arc::new(AGGREGATE_SCAN));
+    registry.register(Arc::new(TOTAL_SCAN));
     registry.register(Arc::new(SettleClass));
 }

@@ -5,7 +5,7 @@ use ostrakon_cell::{
 };
 use ostrakon_testkit::iterators::{IteratorCase, Seeks, examine_iterator};
 
-use super::aggregates::AGGREGATE_SCAN;
+use super::aggregates::{AGGREGATE_SCAN, TOTAL_SCAN};
 use super::events::EventScanClass;
 use super::index::INDEX_SCAN;
 use super::settle::SettleClass;
@@ -116,6 +116,8 @@ fn scans_pass_the_examiner() {
     examine(&INDEX_SCAN, &index, scan(), values(false));
     let counts = aggregate_scan(&snapshot, from, to);
     examine(&AGGREGATE_SCAN, &counts, scan(), values(true));
+    let totals = total_scan(&snapshot, from, to);
+    examine(&TOTAL_SCAN, &totals, scan(), values(true));
     for (condition, fields) in [("", None), ("host == '1'", Some(vec!["status".to_owned()]))] {
         let events_scan = event_scan(&EventScan {
             snapshot: &snapshot,

@@ -6,7 +6,7 @@ use ostrakon_cell::{Batch, Range, Result, following_prefix};
 
 use super::prepare::Prepared;
 use crate::condition::Forms;
-use crate::iterators::{EventTable, aggregate_scan, index_scan};
+use crate::iterators::{EventTable, index_scan, total_scan};
 use crate::layout::{
     EventRow, FORM_PREFIX, ValueRow, index_target, put_value, read_value_row, value_range,
 };
@@ -64,7 +64,8 @@ pub(super) fn form_ranges(field: u16, forms: &Forms, from: i64, to: i64) -> Vec<
 }
 
 impl Prepared<'_> {
-    /// Reads counts of bins that begin from `from` to before `to`, until `visit` returns `false`.
+    /// Reads counts of bins that begin from `from` to before `to`, over all labels that the reader sees, until `visit`
+    /// returns `false`.
     pub(super) fn counts(
         &self,
         ranges: &[Range],
@@ -77,7 +78,7 @@ impl Prepared<'_> {
         }
         let reading = Reading {
             authorizations: &self.query.authorizations,
-            iterator: aggregate_scan(&self.snapshot, from, to),
+            iterator: total_scan(&self.snapshot, from, to),
             columns: ostrakon_cell::ColumnSelection::all(),
             ordered: true,
             interrupt: self.query.interrupt.as_ref(),

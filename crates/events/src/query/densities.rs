@@ -36,11 +36,7 @@ impl Prepared<'_> {
         let from = self.floor(self.from);
         let ranges = form_ranges(ALL_EVENTS, &Forms::These(vec![Vec::new()]), from, self.to);
         self.counts(&ranges, from, self.to, |row, _, count| {
-            // A bin has a count for each label.
-            match bins.last_mut() {
-                Some((bin, sum)) if *bin == row.time => *sum = sum.saturating_add_signed(count),
-                _ => bins.push((row.time, u64::try_from(count).unwrap_or(0))),
-            }
+            bins.push((row.time, u64::try_from(count).unwrap_or(0)));
             true
         })?;
         Ok(Totals { bins })

@@ -57,7 +57,13 @@ pub(super) fn full_name(schema: &str, table: &str) -> String {
 pub(crate) fn missing(source: &dyn Source, name: &TableReference) -> Error {
     let full = full_name(name.schema().unwrap_or(PUBLIC), name.table());
     let tables = source.tables().unwrap_or_default();
-    let similar = nearest(&full, tables.iter().map(|table| table.name.as_str()));
+    let named = |name: &str| tables.iter().find(|table| table.name == name);
+    // A type of events is the most likely one.
+    let of_events = named(&format!("{EVENTS}.{}", full.to_lowercase()));
+    let similar = match of_events {
+        Some(table) => Some(table.name.as_str()),
+        None => nearest(&full, tables.iter().map(|table| table.name.as_str())),
+    };
     let error = Error::no_table("there is no such table").with("table", &full);
     match similar {
         Some(similar) => error.with("similar", similar),

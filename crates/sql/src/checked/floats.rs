@@ -223,26 +223,27 @@ fn looked_up(plan: LogicalPlan, schema: &DFSchema) -> Result<Transformed<Logical
 /// A list of constants that has a zero has both: so the condition is still one on a column. Constants that are computed
 /// later may be either zero.
 fn in_list(mut list: InList) -> Transformed<Expr> {
-    let is_known = |item: &Expr| match item {
-        Expr::Literal(..) => true,
-        Expr::Cast(cast) => matches!(*cast.expr, Expr::Literal(..)),
-        _ => false,
+    // Constants are folded later, so a cast of one is a constant already.
+    let constant = |item: &Expr| match item {
+        Expr::Literal(value, _) => Some(value.clone()),
+        Expr::Cast(cast) => match &*cast.expr {
+            Expr::Literal(value, _) => value.cast_to(cast.field.data_type()).ok(),
+            _ => None,
+        },
+        _ => None,
     };
-    if !list.list.iter().all(is_known) {
+    let constants: Option<Vec<ScalarValue>> = list.list.iter().map(constant).collect();
+    let Some(constants) = constants else {
         let items = list.list.into_iter().map(key);
         return Transformed::yes(Expr::InList(InList {
             expr: Box::new(key(*list.expr)),
             list: items.collect(),
             ..list
         }));
-    }
-    let zeros = list.list.iter().filter_map(|item| match item {
-        Expr::Literal(ScalarValue::Float64(Some(number)), _) if *number == 0.0 => {
-            Some(ScalarValue::from(-*number))
-        }
-        Expr::Literal(ScalarValue::Float32(Some(number)), _) if *number == 0.0 => {
-            Some(ScalarValue::from(-*number))
-        }
+    };
+    let zeros = constants.iter().filter_map(|item| match item {
+        ScalarValue::Float64(Some(number)) if *number == 0.0 => Some(ScalarValue::from(-*number)),
+        ScalarValue::Float32(Some(number)) if *number == 0.0 => Some(ScalarValue::from(-*number)),
         _ => None,
     });
     let zeros: Vec<Expr> = zeros.map(|zero| Expr::Literal(zero, None)).collect();

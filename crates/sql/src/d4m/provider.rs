@@ -131,8 +131,13 @@ impl Encoding for Text {
 const TESTED: [Part; 4] = [Part::Record, Part::Field, Part::Value, Part::Kind];
 
 /// The column that a condition is about, the texts for which it may hold, and whether it holds for exactly these.
-fn understood(condition: &Expr) -> Option<(Part, ByteSet, bool)> {
-    TESTED.into_iter().find_map(|part| {
+///
+/// A condition that is constant is about any column, so it is about one that the relation has.
+fn understood(form: Form, condition: &Expr) -> Option<(Part, ByteSet, bool)> {
+    let tested = TESTED
+        .into_iter()
+        .filter(|part| form.parts().contains(part));
+    tested.into_iter().find_map(|part| {
         let (set, exact) = encoded(condition, part.name(), &Text)?;
         Some((part, set, exact))
     })
@@ -148,9 +153,9 @@ pub(super) struct Wanted {
 }
 
 impl Wanted {
-    fn of(conditions: &[Expr]) -> Self {
+    fn of(form: Form, conditions: &[Expr]) -> Self {
         let mut wanted = Self::default();
-        for (part, set, _) in conditions.iter().filter_map(understood) {
+        for (part, set, _) in conditions.iter().filter_map(|one| understood(form, one)) {
             let before = match part {
                 Part::Record => &mut wanted.record,
                 Part::Field => &mut wanted.field,
@@ -229,7 +234,7 @@ impl TableProvider for D4mTable {
         filters: &[Expr],
         limit: Option<usize>,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        let wanted = Arc::new(Wanted::of(filters));
+        let wanted = Arc::new(Wanted::of(self.form, filters));
         let (table, is_transpose, rows) = self.path(&wanted);
         let ranges = partitions(&*table, &rows, state, self.reader.sees_layout)?;
         let schema = self.form.schema();
@@ -239,7 +244,7 @@ impl TableProvider for D4mTable {
             filters,
             limit,
         };
-        let is_exact = |filter: &Expr| matches!(understood(filter), Some((_, _, true)));
+        let is_exact = |filter: &Expr| matches!(understood(self.form, filter), Some((_, _, true)));
         with_rest(state, &asked, is_exact, |places, limit| {
             let parts = places.iter().filter_map(|at| self.form.parts().get(*at));
             let relation = D4m {
@@ -268,7 +273,7 @@ impl TableProvider for D4mTable {
         filters: &[&Expr],
     ) -> Result<Vec<TableProviderFilterPushDown>> {
         Ok(pushdown(filters, |filter| {
-            understood(filter).map(|(_, _, exact)| exact)
+            understood(self.form, filter).map(|(_, _, exact)| exact)
         }))
     }
 }

@@ -12,7 +12,6 @@ use std::sync::{Arc, OnceLock, Weak};
 use datafusion::catalog::TableProvider;
 use datafusion::common::{Result, plan_err};
 use datafusion::datasource::file_format::FileFormat;
-use datafusion::datasource::file_format::json::JsonFormat;
 use datafusion::datasource::file_format::parquet::ParquetFormat;
 use datafusion::datasource::listing::{
     ListingOptions, ListingTable, ListingTableConfig, ListingTableUrl,
@@ -24,7 +23,7 @@ use ostrakon_cell::{Error, ErrorKind};
 use parking_lot::RwLock;
 
 use arrow::Arrow;
-use kind::{Content, Kind, Packing};
+use kind::{Content, Kind};
 use local::LocalFormat;
 use text::Text;
 
@@ -69,8 +68,6 @@ impl FileTables {
                 let text = Text::delimited(delimiter, packing, limit);
                 Arc::new(LocalFormat(Arc::new(text)))
             }
-            // The engine divides large files among threads.
-            (Content::Json, Packing::None) => Arc::new(JsonFormat::default()),
             (Content::Json, packing) => Arc::new(LocalFormat(Arc::new(Text::json(packing, limit)))),
         };
         let many = name.contains(['*', '?', '[']);

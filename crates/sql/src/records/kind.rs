@@ -98,6 +98,7 @@ impl ColumnType {
             DataType::Timestamp(_, _) => Self::DatetimeUs,
             DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => Self::Text,
             DataType::Binary | DataType::LargeBinary | DataType::BinaryView => Self::Bytes,
+            DataType::Dictionary(_, values) => return Self::keeping(values),
             _ => return None,
         })
     }

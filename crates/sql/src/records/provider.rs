@@ -6,7 +6,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use datafusion::arrow::datatypes::{Field, Schema, SchemaRef};
 use datafusion::catalog::{Session, TableProvider};
-use datafusion::common::{Constraint, Constraints, Result};
+use datafusion::common::Result;
 use datafusion::logical_expr::{Expr, TableProviderFilterPushDown, TableType};
 use datafusion::physical_plan::ExecutionPlan;
 use ostrakon_cell::{
@@ -22,13 +22,15 @@ use crate::scan::{
 };
 
 /// A table with a schema as a relation.
+///
+/// The engine is not told that its key is unique: it would take the key for unique in a join that is grouped, too, and
+/// leave other columns out of GROUP BY.
 pub(crate) struct RecordsTable {
     pub(crate) table: Arc<dyn Table>,
     pub(crate) schema: Arc<RecordSchema>,
     relation: SchemaRef,
     /// The same columns as they are stored.
     stored: SchemaRef,
-    constraints: Constraints,
     authorizations: Arc<Authorizations>,
     /// Whether the reader may see into how many parts the table is divided.
     sees_layout: bool,
@@ -42,16 +44,12 @@ impl RecordsTable {
         sees_layout: bool,
     ) -> Self {
         let stored = schema.stored();
-        let keys = schema.order.iter().enumerate();
-        let keys = keys.filter(|(_, place)| **place < schema.keys.len());
-        let keys = keys.map(|(at, _)| at).collect();
         let fields = schema.order.iter();
         let fields = fields.filter_map(|place| stored.fields().get(*place).cloned());
         Self {
             table,
             relation: Arc::new(Schema::new(fields.collect::<Vec<_>>())),
             stored,
-            constraints: Constraints::new_unverified(vec![Constraint::PrimaryKey(keys)]),
             schema: Arc::new(schema),
             authorizations,
             sees_layout,
@@ -80,10 +78,6 @@ impl fmt::Debug for RecordsTable {
 impl TableProvider for RecordsTable {
     fn schema(&self) -> SchemaRef {
         self.relation.clone()
-    }
-
-    fn constraints(&self) -> Option<&Constraints> {
-        Some(&self.constraints)
     }
 
     fn table_type(&self) -> TableType {

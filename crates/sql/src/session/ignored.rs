@@ -1,7 +1,8 @@
 //! Clauses that the parser reads and the query engine passes over: an answer without them would be another one.
 
 use datafusion::sql::sqlparser::ast::{
-    ColumnOption, CreateTable, Expr, Query, Select, TableConstraint, TableFactor,
+    ColumnOption, CreateTable, Expr, Insert, JoinConstraint, JoinOperator, Query, Select,
+    TableConstraint, TableFactor, TableWithJoins,
 };
 use ostrakon_cell::{Error, ErrorKind, Result};
 
@@ -31,6 +32,13 @@ pub(super) fn check_query(query: &Query) -> Result<()> {
 }
 
 pub(super) fn check_select(select: &Select) -> Result<()> {
+    // `FROM t` alone, and `SELECT FROM t`: rows without columns are shown as nothing.
+    if select.projection.is_empty() {
+        return Err(Error::invalid(
+            "the query has no columns: write SELECT * FROM …, or name columns",
+        ));
+    }
+    select.from.iter().try_for_each(check_joins)?;
     check(&[
         ("modifier of SELECT", select.select_modifiers.is_some()),
         ("SELECT AS", select.value_table_mode.is_some()),
@@ -41,7 +49,45 @@ pub(super) fn check_select(select: &Select) -> Result<()> {
     ])
 }
 
+/// A join without a condition would be one of all rows with all rows, and large tables would never end.
+fn check_joins(relation: &TableWithJoins) -> Result<()> {
+    let has_none = relation.joins.iter().any(|join| {
+        matches!(
+            join.join_operator,
+            JoinOperator::Join(JoinConstraint::None)
+                | JoinOperator::Inner(JoinConstraint::None)
+                | JoinOperator::Left(JoinConstraint::None)
+                | JoinOperator::LeftOuter(JoinConstraint::None)
+                | JoinOperator::Right(JoinConstraint::None)
+                | JoinOperator::RightOuter(JoinConstraint::None)
+                | JoinOperator::FullOuter(JoinConstraint::None)
+        )
+    });
+    match has_none {
+        true => Err(Error::invalid(
+            "a join has no condition: add ON or USING, or write CROSS JOIN for all pairs of rows",
+        )),
+        false => Ok(()),
+    }
+}
+
+pub(super) fn check_insert(insert: &Insert) -> Result<()> {
+    if insert.on.is_some() || insert.or.is_some() || insert.replace_into {
+        return Err(Error::new(
+            ErrorKind::Unsupported,
+            "INSERT replaces the record with the same key: leave ON CONFLICT, OR REPLACE and the like out",
+        ));
+    }
+    Ok(())
+}
+
 pub(super) fn check_relation(relation: &TableFactor) -> Result<()> {
+    if let TableFactor::NestedJoin {
+        table_with_joins, ..
+    } = relation
+    {
+        return check_joins(table_with_joins);
+    }
     let TableFactor::Table {
         with_hints,
         version,
@@ -119,11 +165,24 @@ mod tests {
             "CREATE TABLE n (k BIGINT PRIMARY KEY, b BIGINT GENERATED ALWAYS AS (k * 2) STORED)",
             "CREATE TABLE n (k BIGINT PRIMARY KEY, b BIGINT AUTO_INCREMENT)",
             "CREATE TABLE n (k BIGINT PRIMARY KEY, b VARCHAR COMMENT 'x')",
+            "SELECT 'abc' SIMILAR TO 'a%'",
+            "SELECT k FROM r JOIN t WHERE r.k = t.k",
+            "SELECT k FROM r LEFT JOIN t",
+            "SELECT k FROM a JOIN (r INNER JOIN t) ON a.k = r.k",
+            "FROM r",
+            "SELECT FROM r",
+            "INSERT INTO t VALUES (1) ON CONFLICT DO NOTHING",
+            "INSERT OR REPLACE INTO t VALUES (1)",
         ] {
             assert!(parse_statements(text).is_err(), "{text}");
         }
         for text in [
             "SELECT k FROM r AS s JOIN t ON r.k = t.k WHERE k > 1 GROUP BY k HAVING k > 2 ORDER BY k LIMIT 3",
+            "SELECT k FROM r CROSS JOIN t",
+            "SELECT k FROM r NATURAL JOIN t",
+            "SELECT k FROM r JOIN t USING (k)",
+            "SELECT k FROM r, t",
+            "FROM r SELECT k",
             "WITH s AS (SELECT 1) SELECT * FROM s UNION ALL SELECT 2",
             "CREATE TABLE n (k BIGINT NOT NULL PRIMARY KEY, b VARCHAR NULL)",
             "CREATE TABLE n (k BIGINT NOT NULL, b VARCHAR, PRIMARY KEY (k))",

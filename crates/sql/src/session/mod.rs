@@ -1,5 +1,6 @@
 //! Sessions: what runs statements.
 
+mod advice;
 mod bind;
 mod change;
 mod create;

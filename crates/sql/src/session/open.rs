@@ -25,7 +25,7 @@ use super::temporary::TemporaryFiles;
 use super::workers::Workers;
 use super::{SqlOptions, SqlRows, SqlStart, SqlStatement, change, create, exchange, is_unfinished};
 use crate::catalog::{CELLS, D4M, MAIN, PUBLIC, Shared, SourceCatalog, View, is_closed, missing};
-use crate::error::of_query;
+use crate::error::{missing_table_function, of_query};
 use crate::files::{self, FileTables};
 
 /// Bytes of a query's memory for each row of a batch, so that sorts have room for hundreds of batches of rows of a
@@ -302,12 +302,22 @@ impl SqlSession {
             && field.relation.is_none()
             && let Statement::Statement(ast) = statement
             && super::using::is_common_column(ast, &field.name)
+            && super::using::has_inner_query(ast)
         {
             return Error::invalid(
                 "a query inside of another one cannot name a common column of USING or NATURAL alone: name it with its \
                  relation, as in `a.k`, or `coalesce(a.k, b.k)` for an outer join",
             )
             .with("column", &field.name);
+        }
+        if let DataFusionError::Plan(reason) = error.find_root()
+            && let Some(name) = missing_table_function(reason)
+        {
+            return Error::new(
+                ErrorKind::Unsupported,
+                "there is no such function of tables; a file is read by its name in quotes, as in FROM 'data.csv'",
+            )
+            .with("function", name);
         }
         if matches!(
             error.find_root(),
@@ -330,7 +340,8 @@ impl SqlSession {
                 let foreign = reference.schema() == Some("information_schema");
                 let there = self.context.table_provider(reference.clone()).await;
                 let created = created.as_ref() == Some(&reference);
-                if !file && !foreign && !created && there.is_err() {
+                let function = state.table_functions().contains_key(reference.table());
+                if !file && !foreign && !created && !function && there.is_err() {
                     return missing(&*self.source, &reference);
                 }
             }

@@ -4,6 +4,7 @@ use datafusion::sql::parser::{DFParser, Statement};
 use datafusion::sql::sqlparser::ast::{Expr, LimitClause, SetExpr, Statement as Ast, Value};
 use ostrakon_cell::{Error, ErrorKind, Result};
 
+use super::advice;
 use super::bind::{SqlValue, bind};
 use super::syntax::{check_explanations, correct};
 use crate::error::of_query;
@@ -119,6 +120,9 @@ fn is_read(body: &SetExpr) -> bool {
 
 fn unsupported(statement: &Statement) -> Error {
     let text = statement.to_string();
+    if let Some(error) = advice::on_statement(&text) {
+        return error;
+    }
     let verb = text
         .split_whitespace()
         .next()
@@ -140,7 +144,10 @@ pub fn parse_statements(text: &str) -> Result<Vec<SqlStatement>> {
     // Some editors begin files with this mark of UTF-8.
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     check_explanations(text)?;
-    let statements = DFParser::parse_sql(text).map_err(of_query)?;
+    let parsed = DFParser::parse_sql(text);
+    // A statement of another database may have clauses that the parser does not know either.
+    let statements =
+        parsed.map_err(|error| advice::on_statement(text).unwrap_or_else(|| of_query(error)))?;
     let corrected = statements.into_iter().map(|mut statement| {
         correct(&mut statement)?;
         SqlStatement::new(statement)

@@ -62,6 +62,7 @@ impl VisitorMut for Correction {
     fn pre_visit_statement(&mut self, statement: &mut Ast) -> ControlFlow<Error> {
         match statement {
             Ast::CreateTable(table) => or_break(ignored::check_table(table)),
+            Ast::Insert(insert) => or_break(ignored::check_insert(insert)),
             _ => ControlFlow::Continue(()),
         }
     }
@@ -115,6 +116,13 @@ impl VisitorMut for Correction {
                      `a IS DISTINCT FROM b`",
                 ));
             }
+            // The engine would take its pattern for a regular expression that may match anywhere.
+            Expr::SimilarTo { .. } => {
+                return ControlFlow::Break(Error::new(
+                    ErrorKind::Unsupported,
+                    "SIMILAR TO is not supported: use LIKE, or regexp_like(text, '^(…)$') with a regular expression",
+                ));
+            }
             Expr::Cast { data_type, .. } => {
                 in_microseconds(data_type);
                 return or_break(check_array(data_type));
@@ -136,7 +144,7 @@ impl VisitorMut for Correction {
     }
 }
 
-fn is_query(expr: &Expr) -> bool {
+pub(super) fn is_query(expr: &Expr) -> bool {
     matches!(
         expr,
         Expr::Exists { .. } | Expr::InSubquery { .. } | Expr::Subquery(_)

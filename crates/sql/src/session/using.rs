@@ -13,7 +13,7 @@ use std::ops::ControlFlow;
 use datafusion::sql::sqlparser::ast::{
     BinaryOperator, Expr, Ident, JoinConstraint, JoinOperator, ObjectName, Query, Select,
     SelectItem, SelectItemQualifiedWildcardKind, SetExpr, Statement, TableFactor, TableWithJoins,
-    Visit, VisitMut, Visitor, VisitorMut,
+    Visit, VisitMut, Visitor, VisitorMut, visit_expressions,
 };
 use ostrakon_cell::{Error, ErrorKind, Result};
 
@@ -148,6 +148,15 @@ pub(super) fn is_common_column(statement: &Statement, column: &str) -> bool {
         }
     }
     statement.visit(&mut Joins(column)).is_break()
+}
+
+/// Whether an expression of a statement is a query.
+pub(super) fn has_inner_query(statement: &Statement) -> bool {
+    let inner = |expr: &Expr| match super::syntax::is_query(expr) {
+        true => ControlFlow::Break(()),
+        false => ControlFlow::Continue(()),
+    };
+    visit_expressions(statement, inner).is_break()
 }
 
 /// The constraint of a join whose rows have the columns of both relations.

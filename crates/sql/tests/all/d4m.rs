@@ -490,3 +490,41 @@ fn every_path_gives_the_rows_of_the_condition() {
         }
     }
 }
+
+/// Conditions that no row meets become constants before a relation sees them.
+#[test]
+fn conditions_on_degrees_select_what_they_would_select_above_the_scan() {
+    let session = session_of(&people(), &["hr"]);
+    let terms = [
+        "field = 'town'",
+        "field = 'odd'",
+        "field IN ('town', 'odd')",
+        "value = 'Ulm'",
+        "value = 'Bonn'",
+        "value LIKE 'U%'",
+        "kind = 'Degree'",
+        "kind = 'x'",
+        "field > 'b'",
+        "degree = 1",
+        "NOT (value = 'x')",
+        "field IS NULL",
+    ];
+    let names = "field, value, kind, degree";
+    for one in terms {
+        for other in terms {
+            for condition in [
+                format!("{one} AND {other}"),
+                format!("{one} AND NOT ({other})"),
+            ] {
+                let query = |relation: &str| {
+                    let query = format!(
+                        "SELECT {names} FROM {relation} WHERE {condition} ORDER BY {names}"
+                    );
+                    rows(&session, &query)
+                };
+                let whole = format!("(SELECT {names} FROM d4m.TedgeDeg LIMIT 1000) d");
+                assert_eq!(query("d4m.TedgeDeg"), query(&whole), "{condition}");
+            }
+        }
+    }
+}

@@ -154,3 +154,51 @@ fn subqueries_run_or_are_refused_in_words_of_sql() {
         }
     }
 }
+
+/// The habits of users of other databases: each error says what to write here.
+#[test]
+fn habits_from_other_databases_get_a_next_step() {
+    let source = store();
+    let session = session(&source);
+    table(&session);
+    for (statement, expected) in [
+        ("UPDATE t SET v = 1", "INSERT replaces the whole record"),
+        (
+            "COPY t FROM 'x.csv'",
+            "INSERT INTO table SELECT * FROM 'FILE'",
+        ),
+        ("COPY t TO 'x.csv'", "--output FILE"),
+        ("CREATE VIEW w AS SELECT 1", "there are no views"),
+        ("CREATE INDEX i ON t (v)", "there are no indexes"),
+        ("BEGIN", "there are no transactions"),
+        ("SHOW CREATE TABLE t", "DESCRIBE table"),
+        (
+            "INSERT INTO t VALUES (1) ON CONFLICT (k) DO NOTHING",
+            "INSERT replaces the record with the same key",
+        ),
+        ("SELECT * FROM read_csv('odd.csv')", "FROM 'data.csv'"),
+        ("SELECT strftime(at, '%Y') FROM t", "to_char"),
+        ("SELECT time_bucket(at) FROM t", "date_bin"),
+        ("SELECT [1, 2]", "arrays cannot be constructed"),
+        ("SELECT k FROM t LIMIT ?", "no values were given"),
+        (
+            "SELECT nope FROM generate_series(1, 3)",
+            "No field named nope",
+        ),
+        ("SELECT a.k FROM t a JOIN t b USING (nope)", "nope"),
+        ("SELECT v FROM t WHERE v SIMILAR TO '1'", "use LIKE"),
+        ("SELECT count(*) FROM t JOIN texts", "CROSS JOIN"),
+        ("FROM t", "SELECT * FROM"),
+    ] {
+        let said = refusal(&session, statement);
+        assert!(said.contains(expected), "{statement}: {said}");
+        for engine in ["ParserError", "feature", "Placeholder", "inside of another"] {
+            assert!(!said.contains(engine), "{statement}: {said}");
+        }
+    }
+    let said = refusal(&session, "SELECT a FROM t WHERE a = \\");
+    assert!(
+        !said.contains("ParserError") && !said.contains("\\\\"),
+        "{said}"
+    );
+}

@@ -40,7 +40,10 @@ pub(super) fn run(access: &Access, args: &SqlArgs, out: &mut Output) -> Result<(
     let format = match args.format {
         Some(format) => format,
         None if out.is_json() => SqlFormat::Json,
-        None => named_format(args.output.as_deref()).unwrap_or(SqlFormat::Table),
+        None => match &args.output {
+            Some(file) => named_format(file)?,
+            None => SqlFormat::Table,
+        },
     };
     let queries = statements.iter().filter(|one| one.returns_rows()).count();
     if args.output.is_some() && queries != 1 {
@@ -118,16 +121,23 @@ impl Drop for RemovedAtEnd {
     }
 }
 
-/// The format that the extension of a file names.
-fn named_format(file: Option<&Path>) -> Option<SqlFormat> {
-    let extension = file?.extension()?.to_str()?.to_ascii_lowercase();
-    match extension.as_str() {
-        "csv" => Some(SqlFormat::Csv),
-        "json" | "jsonl" | "ndjson" => Some(SqlFormat::Json),
-        "parquet" => Some(SqlFormat::Parquet),
-        "arrow" | "feather" => Some(SqlFormat::Arrow),
-        "arrows" => Some(SqlFormat::Arrows),
-        _ => None,
+/// The format that the extension of a file names. Without an extension, as that of a pipe, it is a table.
+fn named_format(file: &Path) -> Result<SqlFormat> {
+    let Some(extension) = file.extension() else {
+        return Ok(SqlFormat::Table);
+    };
+    match &*extension.to_string_lossy().to_ascii_lowercase() {
+        "csv" => Ok(SqlFormat::Csv),
+        "json" | "jsonl" | "ndjson" => Ok(SqlFormat::Json),
+        "parquet" => Ok(SqlFormat::Parquet),
+        "arrow" | "feather" => Ok(SqlFormat::Arrow),
+        "arrows" => Ok(SqlFormat::Arrows),
+        "txt" => Ok(SqlFormat::Table),
+        _ => Err(
+            Failure::usage("the extension of the file names no format that queries are written in")
+                .with("file", file.display().to_string())
+                .next("use .csv, .json, .jsonl, .ndjson, .parquet, .arrow, .feather, .arrows or .txt, or add --format"),
+        ),
     }
 }
 

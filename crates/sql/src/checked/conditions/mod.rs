@@ -5,13 +5,15 @@
 //! any time: from the parts of a statement, from constants, from functions. So every condition is an argument of a
 //! function while the rule runs ([`apart`]). The lists for which joining is right are joined first ([`lists`]).
 //!
-//! The rule that pushes filters down joins comparisons with literals, and expects them written alike ([`pushed`]).
+//! The rule that pushes filters down joins comparisons with literals, and expects them written alike ([`pushed`]). The one
+//! that removes expressions that a query has twice also removes sort keys that others do not determine ([`sorts`]).
 
 mod apart;
 mod kept;
 mod lists;
 mod negation;
 mod pushed;
+mod sorts;
 
 use std::sync::Arc;
 
@@ -26,13 +28,14 @@ use crate::checked::subqueries::Marks;
 
 type Rule = Arc<dyn OptimizerRule + Send + Sync>;
 
-/// The rules of the query engine, of which those that join conditions see none that they would change.
+/// The rules of the query engine, of which those that would change an answer see nothing that they would change.
 pub(crate) fn optimizer_rules() -> Vec<Rule> {
     let rules = Optimizer::new().rules.into_iter();
     let rules = rules.map(|rule| match rule.name() {
         "simplify_expressions" => Arc::new(Simplify(rule)) as Rule,
         "push_down_filter" => Arc::new(pushed::PushDown(rule)) as Rule,
         "decorrelate_predicate_subquery" => Arc::new(Marks(rule)) as Rule,
+        "eliminate_duplicated_expr" => Arc::new(sorts::AllSortKeys(rule)) as Rule,
         _ => rule,
     });
     rules.collect()

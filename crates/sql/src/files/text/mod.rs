@@ -1,9 +1,11 @@
 //! CSV and TSV files with a header line, and compressed JSON lines.
 
+mod columns;
 mod followed;
 mod objects;
 mod quotes;
 mod reader;
+mod whole;
 
 pub(super) use followed::DAMAGED;
 pub(super) use reader::Text;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use datafusion::arrow::csv::ReaderBuilder as DelimitedBuilder;
 use datafusion::arrow::csv::reader::{Decoder as DelimitedDecoder, Format};
-use datafusion::arrow::datatypes::{DataType, Schema};
+use datafusion::arrow::datatypes::{DataType, Schema, SchemaRef};
 use datafusion::arrow::error::ArrowError;
 use datafusion::arrow::json::ReaderBuilder as JsonBuilder;
 use datafusion::arrow::json::reader::{
@@ -18,7 +18,9 @@ use datafusion::error::DataFusionError;
 use memchr::{memchr, memchr_iter, memrchr};
 use parking_lot::Mutex;
 
+use super::columns::{Columns, check_names};
 use super::followed::{Followed, Records};
+use super::whole;
 use crate::files::kind::Packing;
 use crate::files::local::{Reads, ReadsRows, Wanted};
 
@@ -111,7 +113,8 @@ impl Reads for Text {
                 let format = Format::default()
                     .with_header(true)
                     .with_delimiter(delimiter);
-                format.infer_schema(content, Some(records))
+                let found = format.infer_schema(content, Some(records));
+                found.and_then(|found| check_names(&found.0).map(|()| found))
             }
             Records::Json => {
                 let mut read = 0;
@@ -128,9 +131,6 @@ impl Reads for Text {
 
     /// A column without values in the first records is text: its type would allow none in the others.
     fn settled(&self, schema: Schema) -> Schema {
-        let Records::Delimited(_) = self.records else {
-            return schema;
-        };
         let fields = schema.fields().iter().map(|field| {
             let field = field.as_ref().clone();
             match field.data_type() {
@@ -146,19 +146,24 @@ impl Reads for Text {
             Records::Delimited(delimiter) => {
                 // The decoder makes room for all values of a batch before it has any.
                 let values = self.limit / VALUE_BYTES;
-                let rows = values / wanted.schema.fields().len().max(1);
+                let (own, _) = self.columns(file, 0)?;
+                let rows = values / own.fields().len().max(1);
                 let rows = rows.clamp(1, wanted.rows.max(1));
-                let builder = DelimitedBuilder::new(wanted.schema)
+                let columns = Columns::new(&own, &wanted)?;
+                let builder = DelimitedBuilder::new(columns.of_file.clone())
                     .with_header(true)
                     .with_delimiter(delimiter)
                     .with_batch_size(rows)
-                    .with_projection(wanted.columns);
-                Decoder::Delimited(Box::new(builder.build_decoder()))
+                    .with_projection(columns.read.clone());
+                Decoder::Delimited(Box::new(builder.build_decoder()), columns)
             }
             Records::Json => {
                 let schema = Arc::new(wanted.schema.project(&wanted.columns)?);
-                let builder = JsonBuilder::new(schema).with_batch_size(wanted.rows);
-                Decoder::Json(Box::new(builder.build_decoder()?))
+                // Text may be written as a number in some records.
+                let builder = JsonBuilder::new(Arc::new(whole::as_written(&schema)))
+                    .with_coerce_primitive(true)
+                    .with_batch_size(wanted.rows);
+                Decoder::Json(Box::new(builder.build_decoder()?), schema)
             }
         };
         let (least, most) = BATCH_BYTES;
@@ -246,22 +251,28 @@ impl Read for Content {
 }
 
 enum Decoder {
-    Delimited(Box<DelimitedDecoder>),
-    Json(Box<JsonDecoder>),
+    Delimited(Box<DelimitedDecoder>, Columns),
+    Json(Box<JsonDecoder>, SchemaRef),
 }
 
 impl Decoder {
     fn decode(&mut self, text: &[u8]) -> Result<usize, ArrowError> {
         match self {
-            Self::Delimited(decoder) => decoder.decode(text),
-            Self::Json(decoder) => decoder.decode(text),
+            Self::Delimited(decoder, _) => decoder.decode(text),
+            Self::Json(decoder, _) => decoder.decode(text),
         }
     }
 
     fn flush(&mut self) -> Result<Option<RecordBatch>, ArrowError> {
         match self {
-            Self::Delimited(decoder) => decoder.flush(),
-            Self::Json(decoder) => decoder.flush(),
+            Self::Delimited(decoder, columns) => {
+                let rows = decoder.flush()?;
+                rows.map(|rows| columns.arranged(&rows)).transpose()
+            }
+            Self::Json(decoder, schema) => {
+                let rows = decoder.flush()?;
+                rows.map(|rows| whole::converted(&rows, schema)).transpose()
+            }
         }
     }
 }

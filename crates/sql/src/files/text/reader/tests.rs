@@ -258,13 +258,13 @@ fn wide_tables_have_few_rows_in_a_batch_and_a_limit_of_columns() {
     let folder = tempfile::tempdir().unwrap();
     let reads = Text::delimited(b',', Packing::None, 1 << 20);
     let line = |columns: usize| vec!["1"; columns].join(",");
+    let names: Vec<String> = (0..1000).map(|at| format!("c{at}")).collect();
     let text = format!(
         "{}\n{}",
-        line(1000),
+        names.join(","),
         format!("{}\n", line(1000)).repeat(200)
     );
     let batches = read(&reads, &file(&folder, text.as_bytes()), 8192);
-    // Columns of one name are not told apart here.
     let batches = batches.unwrap();
     assert_eq!(batches.iter().sum::<usize>(), 200);
     assert!(batches.iter().all(|rows| *rows <= 65), "{batches:?}");
@@ -273,5 +273,80 @@ fn wide_tables_have_few_rows_in_a_batch_and_a_limit_of_columns() {
         let error = reads.columns(&file(&folder, text.as_bytes()), 1000);
         let error = error.unwrap_err().to_string();
         assert!(error.contains("more columns"), "{error}");
+    }
+}
+
+/// The values of all rows, as text.
+fn values(reads: &Text, file: &Path, schema: &Schema) -> Result<Vec<String>> {
+    let wanted = Wanted {
+        schema: Arc::new(schema.clone()),
+        columns: (0..schema.fields().len()).collect(),
+        rows: 8192,
+    };
+    let mut reader = reads.open(file, wanted)?;
+    let mut shown = Vec::new();
+    while let Some(batch) = reader.next()? {
+        for row in 0..batch.num_rows() {
+            let value = |column: &datafusion::arrow::array::ArrayRef| {
+                datafusion::arrow::util::display::array_value_to_string(column, row).unwrap()
+            };
+            let row: Vec<String> = batch.columns().iter().map(value).collect();
+            shown.push(row.join("|"));
+        }
+    }
+    Ok(shown)
+}
+
+#[test]
+fn columns_of_delimited_files_are_found_by_their_names() {
+    let folder = tempfile::tempdir().unwrap();
+    for packing in PACKINGS {
+        let reads = Text::delimited(b',', packing, 1 << 20);
+        let first = file(&folder, &packed(b"a,b,c\n1,x,2.5\n", packing));
+        let schema = reads.columns(&first, 1000).unwrap().0;
+        for (text, expected) in [
+            ("c,a,b\n1.5,7,y\n", "7|y|1.5"),
+            ("b,d,a\nz,unused,8\n", "8|z|"),
+            ("d\nunused\n", "||"),
+        ] {
+            let other = file(&folder, &packed(text.as_bytes(), packing));
+            assert_eq!(values(&reads, &other, &schema).unwrap(), [expected]);
+        }
+        let twice = file(&folder, &packed(b"a,b,a\n1,2,3\n", packing));
+        let error = reads.columns(&twice, 1000).unwrap_err().to_string();
+        assert!(error.contains("names `a` twice"), "{error}");
+    }
+}
+
+#[test]
+fn values_of_json_are_read_as_they_are_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let reads = Text::json(Packing::None, 64 << 20);
+    let after = |first: &str, last: &str| {
+        let text = format!("{}{last}\n", format!("{first}\n").repeat(1000));
+        let file = file(&folder, text.as_bytes());
+        let schema = reads.settled(reads.columns(&file, 1000).unwrap().0);
+        values(&reads, &file, &schema)
+    };
+    let last = |first: &str, last: &str| after(first, last).unwrap().pop().unwrap();
+    assert_eq!(last("{\"a\":1}", "{\"a\":-7}"), "-7");
+    assert_eq!(last("{\"a\":1.5}", "{\"a\":2}"), "2.0");
+    assert_eq!(last("{\"a\":\"x\"}", "{\"a\":2.50}"), "2.50");
+    assert_eq!(last("{\"a\":null}", "{\"a\":3}"), "3");
+    assert_eq!(
+        last(
+            "{\"a\":9223372036854775807}",
+            "{\"a\":-9223372036854775808}"
+        ),
+        "-9223372036854775808"
+    );
+    for (first, last) in [
+        ("{\"a\":1}", "{\"a\":2.9}"),
+        ("{\"a\":1}", "{\"a\":9223372036854775808}"),
+        ("{\"a\":{\"b\":1}}", "{\"a\":{\"b\":2.9}}"),
+        ("{\"a\":[1]}", "{\"a\":[2.9]}"),
+    ] {
+        let error = after(first, last).unwrap_err().to_string();
+        assert!(error.contains("column `a` has whole numbers"), "{error}");
     }
 }

@@ -1,7 +1,11 @@
 //! Errors of the query engine as those of the data model.
 
+mod functions;
+
 use datafusion::error::DataFusionError;
 use ostrakon_cell::{Error, ErrorKind};
+
+pub(crate) use functions::missing_table_function;
 
 /// The error of a query. Errors of tables come out as they went in.
 pub(crate) fn of_query(error: DataFusionError) -> Error {
@@ -67,6 +71,10 @@ const SPEAKERS: [&str; 10] = [
 /// Its request to report a fault to its authors, which also stands in messages about wrong statements.
 const REQUEST: &str = "This issue was likely caused by a bug in DataFusion's code";
 const REQUEST_END: &str = "/issues";
+/// What the parser's messages begin with.
+const PARSER: &str = "sql parser error: ";
+/// What the engine asks for where a statement has an array.
+const ARRAYS: &str = "nested_expressions";
 /// What follows a list of what every candidate of a function said.
 const NO_FUNCTION: &str = "No function matches the given name";
 
@@ -153,11 +161,26 @@ fn described(error: &DataFusionError) -> Error {
         .with("data", "rows")
         .with("reason", reason),
         DataFusionError::Execution(_) | DataFusionError::ArrowError(..) => of_data(reason),
-        DataFusionError::SQL(..) => {
+        DataFusionError::SQL(parser, _) => {
+            let reason = parser.to_string();
+            let reason = reason.strip_prefix(PARSER).unwrap_or(&reason);
             Error::invalid("the statement is not valid SQL").with("reason", reason)
         }
         DataFusionError::IoError(_) | DataFusionError::ObjectStore(_) => {
             Error::new(ErrorKind::Io, "a file could not be read").with("reason", reason)
+        }
+        DataFusionError::NotImplemented(_) | DataFusionError::Plan(_)
+            if reason.contains(ARRAYS) || reason.contains("make_array") =>
+        {
+            Error::new(
+                ErrorKind::Unsupported,
+                "arrays cannot be constructed or unnested",
+            )
+        }
+        DataFusionError::NotImplemented(_) | DataFusionError::Plan(_)
+            if reason.contains("Placeholder(") =>
+        {
+            Error::invalid("the statement has parameters, and no values were given for them")
         }
         DataFusionError::NotImplemented(_) => {
             Error::new(ErrorKind::Unsupported, "the query engine cannot do that")
@@ -175,7 +198,9 @@ fn described(error: &DataFusionError) -> Error {
         }
         DataFusionError::Plan(_) | DataFusionError::SchemaError(..) => {
             let better = about_subquery(&reason).map(str::to_owned);
-            let reason = better.or_else(|| about_names(&reason)).unwrap_or(reason);
+            let better = better.or_else(|| about_names(&reason));
+            let better = better.or_else(|| functions::about_function(&reason));
+            let reason = better.unwrap_or(reason);
             Error::invalid("the statement cannot be run").with("reason", reason)
         }
         DataFusionError::Internal(_) => {

@@ -1,0 +1,80 @@
+//! Columns of delimited text by their names: the files of one relation may have them in different orders.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use datafusion::arrow::array::{ArrayRef, new_null_array};
+use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef};
+use datafusion::arrow::error::ArrowError;
+use datafusion::arrow::record_batch::{RecordBatch, RecordBatchOptions};
+use datafusion::common::Result;
+
+use crate::files::local::Wanted;
+
+/// Where the wanted columns are in a file.
+pub(super) struct Columns {
+    /// All columns of the file, with the types of the relation.
+    pub(super) of_file: SchemaRef,
+    /// Those of them that are read.
+    pub(super) read: Vec<usize>,
+    /// The wanted columns.
+    wanted: SchemaRef,
+    /// For each wanted column its place among those that are read; `None` if the file does not have it.
+    places: Vec<Option<usize>>,
+}
+
+impl Columns {
+    /// The columns of a file with the names of `own`.
+    pub(super) fn new(own: &Schema, wanted: &Wanted) -> Result<Self> {
+        let fields = own.fields().iter().map(|field| {
+            let known = wanted.schema.field_with_name(field.name());
+            known.map_or_else(
+                |_| Field::new(field.name(), DataType::Utf8, true),
+                Field::clone,
+            )
+        });
+        let of_file = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
+        let wanted = Arc::new(wanted.schema.project(&wanted.columns)?);
+        let mut read = Vec::new();
+        let places = wanted.fields().iter().map(|field| {
+            let at = of_file.index_of(field.name()).ok()?;
+            read.push(at);
+            Some(read.len() - 1)
+        });
+        let places = places.collect();
+        Ok(Self {
+            of_file,
+            read,
+            wanted,
+            places,
+        })
+    }
+
+    /// The wanted columns, of rows of those that were read.
+    pub(super) fn arranged(&self, rows: &RecordBatch) -> Result<RecordBatch, ArrowError> {
+        let columns = self.places.iter().zip(self.wanted.fields());
+        let columns = columns.map(|(place, field)| {
+            let read = place.and_then(|at| rows.columns().get(at).cloned());
+            read.unwrap_or_else(|| new_null_array(field.data_type(), rows.num_rows()))
+        });
+        let columns: Vec<ArrayRef> = columns.collect();
+        let count = RecordBatchOptions::new().with_row_count(Some(rows.num_rows()));
+        RecordBatch::try_new_with_options(self.wanted.clone(), columns, &count)
+    }
+}
+
+/// Refuses a header with a name that stands there twice.
+pub(super) fn check_names(own: &Schema) -> Result<(), ArrowError> {
+    let mut names = HashSet::new();
+    match own
+        .fields()
+        .iter()
+        .find(|field| !names.insert(field.name()))
+    {
+        Some(field) => Err(ArrowError::CsvError(format!(
+            "the header names `{}` twice",
+            field.name()
+        ))),
+        None => Ok(()),
+    }
+}
