@@ -82,11 +82,19 @@ impl FileTables {
         let config =
             ListingTableConfig::new(ListingTableUrl::parse(name)?).with_listing_options(options);
         let inferred = panics::Caught::new(config.infer_schema(&state)).await;
-        let named = |error| naming::named(error, name);
+        let named = |error: DataFusionError| match error.strip_backtrace().contains(NO_FILES) {
+            true => DataFusionError::External(Box::new(
+                Error::new(ErrorKind::NotFound, "no file matches the pattern").with("file", name),
+            )),
+            false => naming::named(error, name),
+        };
         let table = ListingTable::try_new(inferred.map_err(named)?)?;
         Ok(Arc::new(table))
     }
 }
+
+/// What the engine says of a pattern that names nothing.
+const NO_FILES: &str = "No files found at";
 
 /// Whether there is a file of this name.
 fn check(name: &str) -> ostrakon_cell::Result<()> {

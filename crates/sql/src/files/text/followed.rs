@@ -63,6 +63,24 @@ impl Follower {
     }
 }
 
+/// The content of a file. The decoder of JSON does not know the mark of UTF-8 that some programs begin files with.
+fn content(file: &Path, packing: Packing, records: Records) -> io::Result<Box<dyn Read + Send>> {
+    const MARK: &[u8] = "\u{feff}".as_bytes();
+    let mut input = open(file, packing)?;
+    if records != Records::Json {
+        return Ok(input);
+    }
+    let mut first = Vec::new();
+    input
+        .by_ref()
+        .take(MARK.len() as u64)
+        .read_to_end(&mut first)?;
+    if first == MARK {
+        first.clear();
+    }
+    Ok(Box::new(io::Cursor::new(first).chain(input)))
+}
+
 /// A file that is followed.
 pub(super) struct Followed {
     file: PathBuf,
@@ -93,7 +111,7 @@ impl Followed {
         Ok(Self {
             file: file.to_path_buf(),
             packing,
-            input: open(file, packing).map_err(|error| unreadable(error, packing))?,
+            input: content(file, packing, records).map_err(|error| unreadable(error, packing))?,
             follower,
             limit,
             read: 0,

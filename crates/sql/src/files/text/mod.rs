@@ -1,4 +1,4 @@
-//! CSV and TSV files with a header line, and compressed JSON lines.
+//! CSV and TSV files with a header line, and JSON lines.
 
 mod columns;
 mod followed;

@@ -331,6 +331,9 @@ fn values_of_json_are_read_as_they_are_written() {
     let last = |first: &str, last: &str| after(first, last).unwrap().pop().unwrap();
     assert_eq!(last("{\"a\":1}", "{\"a\":-7}"), "-7");
     assert_eq!(last("{\"a\":1.5}", "{\"a\":2}"), "2.0");
+    let marked = file(&folder, "\u{feff}{\"a\":1}\n".as_bytes());
+    let schema = reads.columns(&marked, 1000).unwrap().0;
+    assert_eq!(values(&reads, &marked, &schema).unwrap(), ["1"]);
     assert_eq!(last("{\"a\":\"x\"}", "{\"a\":2.50}"), "2.50");
     assert_eq!(last("{\"a\":null}", "{\"a\":3}"), "3");
     assert_eq!(
