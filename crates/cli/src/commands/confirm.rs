@@ -4,16 +4,15 @@ use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
 
 use crate::failure::{Failure, Result};
 
-/// Succeeds if `--yes` was given or the user types yes; fails without a terminal.
-pub(super) fn confirm(yes: bool, question: &str) -> Result<()> {
+/// Succeeds if `--yes` was given or the user types yes; fails without a terminal, and tells what would have been done.
+pub(super) fn confirm(yes: bool, question: &str, effect: &str) -> Result<()> {
     if yes {
         return Ok(());
     }
     if !io::stdin().is_terminal() {
-        return Err(
-            Failure::usage(format!("{question} Cannot ask without a terminal."))
-                .next("use --yes to confirm"),
-        );
+        return Err(Failure::usage(format!(
+            "{effect}; confirm with --yes (there is no terminal to ask)"
+        )));
     }
     let ask = || -> io::Result<String> {
         let mut err = io::stderr();
