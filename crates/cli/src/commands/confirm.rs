@@ -10,9 +10,10 @@ pub(super) fn confirm(yes: bool, question: &str, effect: &str) -> Result<()> {
         return Ok(());
     }
     if !io::stdin().is_terminal() {
-        return Err(Failure::usage(format!(
-            "{effect}; confirm with --yes (there is no terminal to ask)"
-        )));
+        return Err(
+            Failure::usage(format!("{effect}, and there is no terminal to ask"))
+                .next("confirm with --yes"),
+        );
     }
     let ask = || -> io::Result<String> {
         let mut err = io::stderr();

@@ -109,12 +109,8 @@ fn the_condition_of_a_warning_finds_the_events_of_another_kind() {
         ("3 events\n", "1 event\n")
     );
     let err = folder.fails(2, &["events", "delete", "web", condition]);
-    assert!(
-        err.contains(
-            "error: 1 event would be deleted; confirm with --yes (there is no terminal to ask)"
-        ),
-        "{err}"
-    );
+    let said = "error: 1 event would be deleted, and there is no terminal to ask\n  next: confirm with --yes";
+    assert!(err.contains(said), "{err}");
     folder.ok(&["events", "delete", "web", condition, "--yes"]);
     assert_eq!(count(""), "2 events\n");
     // With all fields of the type, no field tells its events apart.
