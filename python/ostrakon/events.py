@@ -288,8 +288,8 @@ class Events:
         removal = (
             ""
             if condition is None
-            else f', and remove its events with `query("{condition}").delete()`, after `count()` in '
-            "place of `delete()` has told how many events have none of these fields"
+            else f', and remove its events with `query("{condition}").delete()`; `count()` first '
+            "tells how many events have none of these fields"
         )
         return (
             f"{len(unknown)} of {fields} fields of {str(file)!r} are not fields of the type "
@@ -316,12 +316,12 @@ class Events:
     ) -> EventQuery:
         """Describes a query for the events that fulfil a condition; see `EventQuery`.
 
-        `last="1d"`, or a timedelta, takes those of the last day, `from_time` and `to_time` (excluded) those of a
-        time, and `now` is the moment that counts as the present. As text, a moment is a date or
-        time such as `2015-05-17T10:05:03Z`, or seconds since 1970; those below 100,000,000 are
-        written with an `@`, because `2025` could be a year. `path` is `index` or `scan`
-        instead of what the planner chooses. Each text `TYPE.FIELD=FIELD` of `then` follows up: it
-        takes the values that a field has among the events found, and looks for the events of
+        `last="1d"`, or a timedelta, takes those of the last day, `from_time` and `to_time`
+        (excluded) those of a time, and `now` is the moment that counts as the present. As text, a
+        moment is a date or time such as `2015-05-17T10:05:03Z`, or seconds since 1970; those below
+        100,000,000 are written with an `@`, because `2025` could be a year. `path` is `index` or
+        `scan` instead of what the planner chooses. Each text `TYPE.FIELD=FIELD` of `then` follows
+        up: it takes the values that a field has among the events found, and looks for the events of
         another type that have one of them.
 
         `resume` is the token of an earlier page of the same query: see `EventQuery.page`. `planner`

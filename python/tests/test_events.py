@@ -525,7 +525,7 @@ def test_a_log_of_another_kind_is_told_with_a_condition_that_finds_its_events(
     assert "3 of 4 fields" in text
     assert "(answer, query, ttl)" in text
     assert warning.filename == __file__
-    condition = text.split('query("')[1].split('")')[0]
+    condition = text.partition('query("')[2].partition('")')[0]
     assert web.query(condition).to_arrow().num_rows == 1
     assert web.query(condition).delete() == 1
     assert web.query(auths="hr").count() == 4

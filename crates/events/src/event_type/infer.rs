@@ -357,6 +357,7 @@ mod tests {
             "`when` does in 30 of 31",
             "--time when",
             "not a time: soon",
+            "times are: 2024-05-17, 2024-05-17T10:05:03Z",
             "line: 9",
         ] {
             assert!(text.contains(part), "{part}: {text}");
