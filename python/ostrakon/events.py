@@ -269,8 +269,8 @@ class Events:
         )
         shown = [(str(file), line, reason) for file, line, reason in reasons]
         seconds = time.monotonic() - started
-        for file, unknown, fields, condition in unlike:
-            warnings.warn(self._of_another_kind(file, unknown, fields, condition), stacklevel=2)
+        for path, unknown, fields, condition in unlike:
+            warnings.warn(self._of_another_kind(path, unknown, fields, condition), stacklevel=2)
         if rejected and not (events or duplicates or allow_rejected):
             file, line, reason = shown[0]
             raise InvalidArgumentError(
