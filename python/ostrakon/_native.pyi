@@ -197,7 +197,15 @@ class NativeEvents:
         files: Mapping[str, Any],
         batch_events: int | None,
         rejects: str | PathLike[str] | None,
-    ) -> tuple[int, int, int, int, int, list[tuple[Path, int, str]]]: ...
+    ) -> tuple[
+        int,
+        int,
+        int,
+        int,
+        int,
+        list[tuple[Path, int, str]],
+        list[tuple[Path, list[str], int, str | None]],
+    ]: ...
     def query(self, question: Mapping[str, Any]) -> NativeRows: ...
     def count(self, question: Mapping[str, Any], count_by: str) -> int: ...
     def histogram(

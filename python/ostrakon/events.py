@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import time
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
@@ -142,7 +143,7 @@ class EventPage(NamedTuple):
     token: str | None
 
 
-_SPAN = "a span of time as text, such as '1h', '15m' or '30d'"
+_SPAN = "a span of time as text, such as '1h', '15m' or '30d', or a timedelta"
 _MOMENT = (
     "a datetime, a date, or a text such as '2024-05-17T10:05:03Z', '2024-05-17' or '@1715940303'"
 )
@@ -251,12 +252,15 @@ class Events:
         ingest the same files again. `map` gives fields of the files other names; `enrich` adds the
         columns of a table to the events whose field is a key in the table's first column. Give the
         same ones as to `Store.create_events`.
+
+        If most fields of a file are not fields of the type, the file may be a log of another kind:
+        its events are stored, and a `UserWarning` says how to remove them.
         """
         if not files:
             raise InvalidArgumentError("`ingest` needs the path of a log file", {})
         allow_rejected = flag_of("allow_rejected", allow_rejected)
         started = time.monotonic()
-        events, duplicates, repeated, entries, rejected, reasons = self._native.ingest(
+        events, duplicates, repeated, entries, rejected, reasons, unlike = self._native.ingest(
             self._name,
             [Path(path_of("files", file)) for file in files],
             files_of(format, map, enrich),
@@ -265,6 +269,8 @@ class Events:
         )
         shown = [(str(file), line, reason) for file, line, reason in reasons]
         seconds = time.monotonic() - started
+        for path, unknown, fields, condition in unlike:
+            warnings.warn(self._of_another_kind(path, unknown, fields, condition), stacklevel=2)
         if rejected and not (events or duplicates or allow_rejected):
             file, line, reason = shown[0]
             raise InvalidArgumentError(
@@ -276,11 +282,27 @@ class Events:
             )
         return EventIngest(events, duplicates, entries, rejected, shown, seconds, repeated)
 
+    def _of_another_kind(
+        self, file: Path, unknown: list[str], fields: int, condition: str | None
+    ) -> str:
+        removal = (
+            ""
+            if condition is None
+            else f', and remove its events with `query("{condition}").delete()`; `count()` first '
+            "tells how many events have none of these fields"
+        )
+        return (
+            f"{len(unknown)} of {fields} fields of {str(file)!r} are not fields of the type "
+            f"{self._name!r}, and are kept as text ({', '.join(unknown[:5])}): it may be a log of "
+            "another kind. If it is, create a type for it with `Store.create_events`"
+            f"{removal}; otherwise add the fields with `change`"
+        )
+
     def query(
         self,
         condition: str = "",
         *,
-        last: str | None = None,
+        last: str | dt.timedelta | None = None,
         from_time: When | None = None,
         to_time: When | None = None,
         now: When | None = None,
@@ -294,12 +316,12 @@ class Events:
     ) -> EventQuery:
         """Describes a query for the events that fulfil a condition; see `EventQuery`.
 
-        `last="1d"` takes those of the last day, `from_time` and `to_time` (excluded) those of a
-        time, and `now` is the moment that counts as the present. As text, a moment is a date or
-        time such as `2015-05-17T10:05:03Z`, or seconds since 1970; those below 100,000,000 are
-        written with an `@`, because `2025` could be a year. `path` is `index` or `scan`
-        instead of what the planner chooses. Each text `TYPE.FIELD=FIELD` of `then` follows up: it
-        takes the values that a field has among the events found, and looks for the events of
+        `last="1d"`, or a timedelta, takes those of the last day, `from_time` and `to_time`
+        (excluded) those of a time, and `now` is the moment that counts as the present. As text, a
+        moment is a date or time such as `2015-05-17T10:05:03Z`, or seconds since 1970; those below
+        100,000,000 are written with an `@`, because `2025` could be a year. `path` is `index` or
+        `scan` instead of what the planner chooses. Each text `TYPE.FIELD=FIELD` of `then` follows
+        up: it takes the values that a field has among the events found, and looks for the events of
         another type that have one of them.
 
         `resume` is the token of an earlier page of the same query: see `EventQuery.page`. `planner`
@@ -311,7 +333,7 @@ class Events:
         question = {
             "name": self._name,
             "condition": text_of("condition", condition, _CONDITION),
-            "last": optional_text("last", last, _SPAN),
+            "last": None if last is None else _span("last", last),
             "from_time": _when("from_time", from_time),
             "to_time": _when("to_time", to_time),
             "now": _when("now", now),
@@ -457,13 +479,14 @@ class EventQuery:
         count = self._native.count(self._question, count_by)
         return count if limit is None else min(count, limit)
 
-    def histogram(self, by: str, *, count_by: str = "auto") -> Histogram:
+    def histogram(self, by: str | dt.timedelta, *, count_by: str = "auto") -> Histogram:
         """The number of events in each span of time: `histogram("1h")`. The limit must be `None`.
+        Spans are counted from 1970, so that weeks begin on Thursdays.
 
         `count_by` is `aggregates` (the counts kept at ingest), `index` or `scan`, or whatever is
         cheapest. The answer is the same.
         """
-        span, way = text_of("by", by, _SPAN), one_of("count_by", count_by, _COUNT_BY)
+        span, way = _span("by", by), one_of("count_by", count_by, _COUNT_BY)
         micros, shown, bins = self._native.histogram(self._whole("a histogram"), span, way)
         return Histogram(self._title(), shown, micros, bins)
 
@@ -547,6 +570,13 @@ def files_of(
             for field, path in enrich.items()
         ],
     }
+
+
+def _span(argument: str, span: str | dt.timedelta) -> str:
+    """A span of time as text."""
+    if isinstance(span, dt.timedelta):
+        return f"{span // dt.timedelta(microseconds=1)}us"
+    return text_of(argument, span, _SPAN)
 
 
 def _when(argument: str, moment: When | None) -> str | None:

@@ -511,3 +511,47 @@ def test_a_log_without_events_says_what_was_read(store: ostrakon.Store, tmp_path
     ) as raised:
         store.create_events("x", text, format="csv")
     assert raised.value.context["file"].endswith("x.log")
+
+
+def test_a_log_of_another_kind_is_told_with_a_condition_that_finds_its_events(
+    store: ostrakon.Store, web: ostrakon.Events, tmp_path: Path
+) -> None:
+    other = tmp_path / "dns.csv"
+    other.write_text("time,query,answer,ttl\n2024-05-17T10:05:04Z,a,b,5\n")
+    with pytest.warns(UserWarning, match="it may be a log of another kind") as caught:
+        assert web.ingest(other).events == 1
+    (warning,) = caught
+    text = str(warning.message)
+    assert "3 of 4 fields" in text
+    assert "(answer, query, ttl)" in text
+    assert warning.filename == __file__
+    condition = text.partition('query("')[2].partition('")')[0]
+    assert web.query(condition).to_arrow().num_rows == 1
+    assert web.query(condition).delete() == 1
+    assert web.query(auths="hr").count() == 4
+
+
+def test_time_is_the_time_of_the_event_whatever_its_field_is_called(
+    store: ostrakon.Store, tmp_path: Path
+) -> None:
+    log = tmp_path / "web.csv"
+    log.write_text("ts,host\n2024-05-17T10:05:03Z,a\n2024-05-17T10:05:03Z,b\n")
+    web = store.create_events("web", log)
+    web.ingest(log)
+    assert list(web.query().top("time")) == list(web.query().top("ts"))
+    assert len(list(web.query().top("time"))) == 1
+
+
+def test_unknown_names_suggest_similar_ones(store: ostrakon.Store, web: ostrakon.Events) -> None:
+    with pytest.raises(errors.NotFoundError, match="similar: web"):
+        store.events("wbe").query().count()
+    with pytest.raises(errors.InvalidArgumentError, match="similar: status"):
+        web.query("statuss == 5").count()
+
+
+def test_spans_are_text_or_timedeltas(web: ostrakon.Events) -> None:
+    query = web.query(last=dt.timedelta(hours=1), now=dt.datetime(2024, 5, 17, 12, 30, tzinfo=UTC))
+    assert query.count() == 2
+    assert repr(query.histogram(dt.timedelta(hours=1))) == repr(query.histogram("1h"))
+    with pytest.raises(errors.InvalidArgumentError, match="span of time"):
+        web.query(last=dt.timedelta(0)).count()

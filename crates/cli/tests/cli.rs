@@ -20,6 +20,8 @@ mod entries;
 mod event_losses;
 #[path = "cli/event_messages.rs"]
 mod event_messages;
+#[path = "cli/event_names.rs"]
+mod event_names;
 #[path = "cli/event_types.rs"]
 mod event_types;
 #[path = "cli/events.rs"]

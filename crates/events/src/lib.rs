@@ -23,6 +23,7 @@ mod lost;
 mod parse;
 mod query;
 mod record;
+mod similar;
 mod store;
 mod time;
 mod upkeep;
@@ -30,7 +31,8 @@ mod value;
 
 pub use condition::{Condition, Operator, parse_condition};
 pub use event_type::{
-    Epoch, EqualRecords, EventType, Field, check_type_name, field_name, infer, infer_log,
+    Epoch, EqualRecords, EventType, Field, UnlikeFields, check_type_name, field_name, infer,
+    infer_log,
 };
 pub use ingest::{
     BEGINNING_BYTES, Ingest, IngestOptions, IngestReport, LogPart, LogReader, LogRest, LogText,

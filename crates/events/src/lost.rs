@@ -11,8 +11,7 @@ use ostrakon_cell::{Column, Error, ErrorKind, Mutation, Result, Scanner, Source}
 use crate::event_type::EventType;
 use crate::ledger::{self, FAMILY, STATE, State};
 use crate::store::{
-    DEFINITION, EventStore, REGISTRY, Tables, no_type, table_names, taken, turn, type_part,
-    write_if,
+    DEFINITION, EventStore, REGISTRY, Tables, table_names, taken, turn, type_part, write_if,
 };
 
 /// Batches are counted from 1. A greater timestamp was not given by an event store, and would leave few numbers.
@@ -146,7 +145,7 @@ impl EventStore {
             )
             .with("type", name)
             .with("table", table),
-            Ok(None) => no_type(name),
+            Ok(None) => self.unknown(name),
             Err(error) => error,
         }
     }

@@ -13,6 +13,7 @@ use crate::event_type::{EventType, check_type_name};
 use crate::iterators::{EventTable, Snapshot, settle};
 use crate::layout::event_range;
 use crate::ledger::{self, FAMILY, NOTE_FAMILY, Notes, SETTLED, STATE, State, overtaken};
+use crate::similar::with_similar;
 
 const NAMESPACE: &str = "events";
 pub(crate) const REGISTRY: &str = "events.types";
@@ -207,7 +208,7 @@ impl EventStore {
             }
         }
         if !found {
-            return Err(no_type(name));
+            return Err(self.unknown(name));
         }
         let mut mutation = Mutation::new(name);
         for qualifier in [DEFINITION, STATE, SETTLED, THRESHOLD] {
@@ -355,6 +356,16 @@ impl EventStore {
         };
         let [event, index, aggregate] = &table_names(name);
         Ok([open(event)?, open(index)?, open(aggregate)?])
+    }
+
+    /// The error of a type that does not exist, which names a similar one.
+    pub(crate) fn unknown(&self, name: &str) -> Error {
+        let types = self.types().unwrap_or_default();
+        with_similar(
+            no_type(name),
+            name,
+            types.iter().map(|one| one.name.as_str()),
+        )
     }
 
     fn registry(&self, name: &str) -> Result<Arc<dyn Table>> {

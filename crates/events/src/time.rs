@@ -6,6 +6,10 @@ use ostrakon_cell::{Error, Result};
 /// Microseconds per second.
 pub(crate) const SECOND: i64 = 1_000_000;
 
+/// How a record may say when it was, for errors.
+pub(crate) const TIME_FORMS: &str =
+    "2024-05-17, 2024-05-17T10:05:03Z, 17/May/2024:10:05:03 +0000, or seconds since 1970";
+
 /// Numbers of seconds below this, before March 1973, are not taken as moments that a person asks for: years and dates
 /// such as 20250101 are among them.
 const SMALL: i64 = 100_000_000;

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use ostrakon_cell::{Error, Result};
-use ostrakon_events::{EventStore, Ingest, IngestOptions};
+use ostrakon_events::{EventStore, EventType, Ingest, IngestOptions, UnlikeFields};
 
 use super::files::Files;
 use super::rejects::Rejects;
@@ -16,6 +16,10 @@ const REASONS: usize = 100;
 /// File, line and reason.
 pub(super) type Rejected = (PathBuf, u64, String);
 
+/// A file of which most fields are not fields of the type: the file, these fields, the number of all, and a condition that
+/// finds its events.
+pub(super) type Unlike = (PathBuf, Vec<String>, usize, Option<String>);
+
 /// What was ingested.
 #[derive(Default)]
 pub(super) struct Ingested {
@@ -25,6 +29,7 @@ pub(super) struct Ingested {
     pub(super) entries: u64,
     pub(super) rejected: u64,
     pub(super) reasons: Vec<Rejected>,
+    pub(super) unlike: Vec<Unlike>,
 }
 
 /// What Python asks for besides the files.
@@ -47,6 +52,7 @@ pub(super) fn ingest(
         batch_events: wanted.batch_events.unwrap_or(defaults.batch_events).max(1),
         ..defaults
     };
+    let definition = store.get(name)?;
     let mut ingest = store.ingest(name, options)?;
     let mut rejects = Rejects::open(wanted.rejects, &paths)?;
     let mut done = Ingested::default();
@@ -54,7 +60,13 @@ pub(super) fn ingest(
         if stopped.load(Ordering::Relaxed) {
             break;
         }
-        let read = read(&mut ingest, files, path, (&mut done, &mut rejects), stopped);
+        let read = read(
+            (&mut ingest, &definition),
+            files,
+            path,
+            (&mut done, &mut rejects),
+            stopped,
+        );
         read.map_err(|error| keep(&mut ingest, &mut rejects, complete, error))?;
     }
     rejects.flush()?;
@@ -88,7 +100,7 @@ fn keep(ingest: &mut Ingest, rejects: &mut Rejects, complete: usize, error: Erro
 }
 
 fn read(
-    ingest: &mut Ingest,
+    (ingest, definition): (&mut Ingest, &EventType),
     files: &Files,
     path: PathBuf,
     (done, rejects): (&mut Ingested, &mut Rejects),
@@ -107,6 +119,14 @@ fn read(
             }
         }
         ingest.add_part(part)?;
+    }
+    if let Some(unlike) = definition.unlike_fields(reader.fields()) {
+        let UnlikeFields {
+            unknown,
+            fields,
+            condition,
+        } = unlike;
+        done.unlike.push((path, unknown, fields, condition));
     }
     Ok(())
 }

@@ -12,7 +12,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
 use super::files::FilesArgument;
-use super::ingest::{Ingested, Rejected, Wanted, ingest};
+use super::ingest::{Ingested, Rejected, Unlike, Wanted, ingest};
 use super::question::{Asked, Question, count_path, moment};
 use super::reading::{EventReader, ReadEvents};
 use crate::errors::IntoPython;
@@ -65,8 +65,9 @@ impl TypeArgument {
     }
 }
 
-/// Events, duplicates, those of them that came twice, entries, rejected lines, and the first of these.
-type Report = (u64, u64, u64, u64, u64, Vec<Rejected>);
+/// Events, duplicates, those of them that came twice, entries, rejected lines, the first of these, and files of which most
+/// fields are not fields of the type.
+type Report = (u64, u64, u64, u64, u64, Vec<Rejected>, Vec<Unlike>);
 
 /// The span of a bin in microseconds and as text, and the bins with events: start and number.
 type Bins = (i64, String, Vec<(i64, u64)>);
@@ -226,8 +227,11 @@ impl NativeEvents {
             entries,
             rejected,
             reasons,
+            unlike,
         } = done;
-        Ok((events, duplicates, repeated, entries, rejected, reasons))
+        Ok((
+            events, duplicates, repeated, entries, rejected, reasons, unlike,
+        ))
     }
 
     /// The events of a query, newest first.

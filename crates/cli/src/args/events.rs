@@ -196,12 +196,7 @@ pub(crate) struct EventsCreateArgs {
     #[arg(value_name = "TYPE")]
     pub(crate) name: String,
     /// Infer the type from the first lines of this log file
-    #[arg(
-        long,
-        value_name = "FILE",
-        required_unless_present = "schema",
-        conflicts_with = "schema"
-    )]
+    #[arg(long, value_name = "FILE", conflicts_with = "schema")]
     pub(crate) from: Option<PathBuf>,
     /// Read the definition from this TOML file
     #[arg(long, value_name = "FILE")]
@@ -321,7 +316,7 @@ fn follow_up(text: &str) -> Result<FollowUp, String> {
 pub(crate) struct EventsQueryArgs {
     #[command(flatten)]
     pub(crate) question: EventsQuestion,
-    /// The fields to print [default: all]
+    /// Comma-separated fields to print [default: all]
     #[arg(long, value_name = "FIELDS", value_delimiter = ',')]
     pub(crate) fields: Vec<String>,
     /// How to print events [default: json with --json, else text]

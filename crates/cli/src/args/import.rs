@@ -159,7 +159,7 @@ pub(crate) struct ImportArgs {
     /// The files; - for stdin
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
-    /// Create the table if it does not exist
+    /// Create the table if it does not exist, and the store too
     #[arg(long)]
     pub(crate) create: bool,
 

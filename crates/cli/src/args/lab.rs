@@ -176,7 +176,7 @@ pub(crate) struct Place {
     /// The smallest row, as a number
     #[arg(long, value_name = "NUMBER", default_value_t = 0)]
     pub(crate) min: u64,
-    /// The largest row, as a number, plus one
+    /// Upper bound of the rows, as a number, exclusive
     #[arg(long, value_name = "NUMBER", default_value_t = i64::MAX as u64)]
     pub(crate) max: u64,
     /// Seed of the random sequence, to repeat a run [default: random]
@@ -198,7 +198,7 @@ pub(crate) enum SettleChoice {
 /// What writers do, in `ingest` and in the child of `agitate`.
 #[derive(Debug, Args)]
 pub(crate) struct WriterArgs {
-    /// Number of rows at which a new table is split, evenly over the row range
+    /// Number of rows at which a new table is split, evenly over the row range: one less than its tablets
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) splits: usize,
     /// Writer threads

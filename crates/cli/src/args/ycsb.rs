@@ -38,7 +38,7 @@ pub(crate) enum WritesChoice {
 pub(crate) struct YcsbLoadArgs {
     #[command(flatten)]
     pub(crate) common: YcsbArgs,
-    /// Number of rows at which a new table is split
+    /// Number of rows at which a new table is split: one less than its tablets
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) splits: usize,
     /// What to do after the last record; not measured

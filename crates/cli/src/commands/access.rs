@@ -14,7 +14,7 @@ use crate::failure::{Failure, Result, nearest};
 use crate::output::bytes;
 
 /// The property with the schema of a table of records.
-const RECORD_SCHEMA: &str = "table.custom.ostrakon.schema";
+pub(super) const RECORD_SCHEMA: &str = "table.custom.ostrakon.schema";
 
 /// What to do if the directory does not hold a store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

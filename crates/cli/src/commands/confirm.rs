@@ -4,15 +4,15 @@ use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
 
 use crate::failure::{Failure, Result};
 
-/// Succeeds if `--yes` was given or the user types yes; fails without a terminal.
-pub(super) fn confirm(yes: bool, question: &str) -> Result<()> {
+/// Succeeds if `--yes` was given or the user types yes; fails without a terminal, and tells what would have been done.
+pub(super) fn confirm(yes: bool, question: &str, effect: &str) -> Result<()> {
     if yes {
         return Ok(());
     }
     if !io::stdin().is_terminal() {
         return Err(
-            Failure::usage(format!("{question} Cannot ask without a terminal."))
-                .next("use --yes to confirm"),
+            Failure::usage(format!("{effect}, and there is no terminal to ask"))
+                .next("confirm with --yes"),
         );
     }
     let ask = || -> io::Result<String> {

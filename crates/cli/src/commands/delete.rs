@@ -29,8 +29,12 @@ pub(super) fn many(source: &dyn Source, args: DeleteManyArgs, out: &mut Output) 
     refuse_events(source, &args.table)?;
     let mut request = scan_request(args.selection)?;
     request.options.ordered = true;
-    let question = format!("Delete all selected entries of `{}`?", args.table);
-    confirm(args.yes, &question)?;
+    let entries = format!("all selected entries of `{}`", args.table);
+    confirm(
+        args.yes,
+        &format!("Delete {entries}?"),
+        &format!("{entries} would be deleted"),
+    )?;
     let watch = Watch::start();
     let progress = Progress::count("entries deleted");
     let mut scan = table.scan(&request.ranges, &request.options)?;
@@ -73,16 +77,20 @@ pub(super) fn rows(source: &dyn Source, args: &DeleteRowsArgs, out: &mut Output)
             .next("use --begin, --end or both, or --all for every row"));
     }
     source::check_row_range(begin, end)?;
-    let question = match (begin, end) {
-        (None, None) => format!("Delete all rows of `{}`?", args.table),
+    let rows = match (begin, end) {
+        (None, None) => format!("all rows of `{}`", args.table),
         (begin, end) => format!(
-            "Delete the rows of `{}` after {} up to {}?",
+            "the rows of `{}` after {} up to {}",
             args.table,
             begin.map_or("the first".into(), escape),
             end.map_or("the last".into(), escape),
         ),
     };
-    confirm(args.yes, &question)?;
+    confirm(
+        args.yes,
+        &format!("Delete {rows}?"),
+        &format!("{rows} would be deleted"),
+    )?;
     table.delete_rows(begin, end)?;
     let object = with_bytes(json!({"table": args.table}), "begin", begin);
     out.object(&with_bytes(object, "end", end), String::new)

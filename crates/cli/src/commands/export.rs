@@ -4,13 +4,14 @@ use std::io::Write;
 use std::time::{Duration, Instant};
 
 use ostrakon_cell::{Batch, Range, ScanOptions, Source, Table};
+use ostrakon_events::check_entries_not_of_events;
 use serde_json::json;
 
-use super::access::find_table;
+use super::access::{RECORD_SCHEMA, find_table};
 use super::damage::{Lost, behind, is_damage};
 use super::rows::{ScanRequest, scan_request};
 use crate::args::{ExportArgs, ExportFormat};
-use crate::export::{Form, Target, by_name, is_stdout};
+use crate::export::{Form, NOT_TEXT, Target, by_name, is_stdout};
 use crate::failure::{Failure, Result};
 use crate::interrupt::Watch;
 use crate::output::{Output, counted, escape, seconds, with_bytes};
@@ -35,10 +36,14 @@ pub(super) fn run(source: &dyn Source, args: ExportArgs, out: &mut Output) -> Re
     };
     if is_stdout(&args.file) {
         // The entries are the output; a summary would be mixed with them.
-        return job.write(out.stream()).and_then(|written| written.told());
+        return job
+            .write(out.stream())
+            .map_err(|failure| as_rows(source, &*table, failure))
+            .and_then(|written| written.told());
     }
     let started = Instant::now();
-    let written = Target::create(&args.file, packing, args.force)?.fill(|file| job.write(file))?;
+    let written = Target::create(&args.file, packing, args.force)?.fill(|file| job.write(file));
+    let written = written.map_err(|failure| as_rows(source, &*table, failure))?;
     let elapsed = started.elapsed().as_secs_f64();
     let lost: Vec<_> = written.lost.iter().map(lost_range).collect();
     let object = json!({
@@ -61,6 +66,30 @@ pub(super) fn run(source: &dyn Source, args: ExportArgs, out: &mut Output) -> Re
         text
     })?;
     written.told()
+}
+
+/// Advises to export a table of events or records through SQL, which knows the types of its columns, if its entries are
+/// not text.
+fn as_rows(source: &dyn Source, table: &dyn Table, failure: Failure) -> Failure {
+    if !failure.message().ends_with(NOT_TEXT) || cfg!(not(feature = "sql")) {
+        return failure;
+    }
+    let name = table.name();
+    let of_type = check_entries_not_of_events(source, &name).err();
+    let is_of_events = of_type.is_some_and(|error| {
+        let mut context = error.context().iter();
+        context.any(|(key, value)| *key == "type" && name == format!("events.{value}"))
+    });
+    let has_schema = table
+        .properties()
+        .is_ok_and(|properties| properties.contains_key(RECORD_SCHEMA));
+    match is_of_events || has_schema {
+        true => failure.next(format!(
+            "use `ostrakon sql -c 'SELECT * FROM {name}' --output FILE.parquet`, which writes columns with types; --binary \
+             writes the entries as they are, and declares their columns as bytes"
+        )),
+        false => failure,
+    }
 }
 
 fn lost_range(lost: &Lost) -> serde_json::Value {

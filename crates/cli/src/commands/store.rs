@@ -37,6 +37,7 @@ pub(super) fn repair_log(access: &Access, args: &RepairLogArgs, out: &mut Output
     confirm(
         args.yes,
         "Continue without what the damaged part of the log held?",
+        "the store would continue without what the damaged part of the log held",
     )?;
     let access = Access {
         accept_log_loss: true,

@@ -196,7 +196,11 @@ fn delete(source: &dyn Source, tables: &[String], yes: bool, out: &mut Output) -
         free_of_events(source, table)?;
     }
     let names = tables.join("`, `");
-    confirm(yes, &format!("Delete `{names}` and everything in it?"))?;
+    confirm(
+        yes,
+        &format!("Delete `{names}` and everything in it?"),
+        &format!("`{names}` would be deleted with everything in it"),
+    )?;
     for table in tables {
         source.delete_table(table)?;
         out.object(&json!({"deleted": table}), String::new)?;
@@ -222,6 +226,7 @@ fn drop_file(source: &dyn Source, file: &Path, yes: bool, out: &mut Output) -> R
     confirm(
         yes,
         &format!("Drop the table file `{shown}` and lose the entries in it?"),
+        &format!("the table file `{shown}` would be dropped, and the entries in it lost"),
     )?;
     let dropped = source.drop_file(file).map_err(|error| {
         let kind = error.kind();

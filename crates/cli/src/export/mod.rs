@@ -9,3 +9,6 @@ mod target;
 pub(crate) use form::Form;
 pub(crate) use name::{Packing, by_name};
 pub(crate) use target::{Target, is_stdout, partial_of};
+
+/// How the message about a part of an entry ends that is not text.
+pub(crate) const NOT_TEXT: &str = "is not UTF-8 text";

@@ -11,6 +11,7 @@ use parquet::file::properties::WriterProperties;
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::Type;
 
+use super::NOT_TEXT;
 use super::form::COLUMNS;
 use crate::failure::{Failure, Result};
 use crate::output::escape;
@@ -80,7 +81,7 @@ impl<'a> ParquetForm<'a> {
             let names = COLUMNS.iter().filter(|name| **name != "timestamp");
             for (part, name) in parts.iter().zip(names) {
                 if std::str::from_utf8(part).is_err() {
-                    return Err(Failure::outcome(format!("a {name} is not UTF-8 text"))
+                    return Err(Failure::outcome(format!("a {name} {NOT_TEXT}"))
                         .with("row", escape(key.row))
                         .next("use --binary, which declares the columns as bytes"));
                 }

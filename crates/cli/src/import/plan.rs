@@ -112,7 +112,7 @@ impl<'a> Plan<'a> {
         }
         if args.row.is_empty() && !args.entries && !edges {
             return Err(Failure::usage("no fields are given for the row").next(
-                "say --row FIELD, or --row FIELD,FIELD; @line numbers the lines; --entries takes \
+                "give --row FIELD, or --row FIELD,FIELD; @line numbers the lines; --entries takes \
                  what `ostrakon export` wrote",
             ));
         }

@@ -54,8 +54,8 @@ fn a_warning_has_the_form_of_an_error() {
     for part in [
         "  file: ",
         "  type: web",
-        "  fields: b c d",
-        "  next: if it is one",
+        "  fields: b, c, d",
+        "  next: if it is a log of another kind",
     ] {
         assert!(
             lines.iter().any(|line| line.starts_with(part)),
@@ -66,7 +66,7 @@ fn a_warning_has_the_form_of_an_error() {
     assert!(!ran.err.contains("WARN"), "{}", ran.err);
     let ran = folder.run(&["--json", "events", "ingest", "web", &other]);
     let told: serde_json::Value = serde_json::from_str(ran.err.trim()).unwrap();
-    assert_eq!(told["warning"]["context"]["fields"], "b c d");
+    assert_eq!(told["warning"]["context"]["fields"], "b, c, d");
     assert!(
         told["warning"]["next"]
             .as_str()

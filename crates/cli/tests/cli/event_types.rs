@@ -203,7 +203,7 @@ fn a_new_name_must_be_a_field_of_the_type() {
     let err = folder.fails(2, &[&ingest[..], &["port=prot"]].concat());
     for part in [
         "name: prot",
-        "fields: ts port from load",
+        "fields: ts, port, from, load",
         "did you mean `port`?",
     ] {
         assert!(err.contains(part), "{err}");

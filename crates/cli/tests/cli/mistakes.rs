@@ -268,7 +268,7 @@ fn a_log_of_another_kind_is_noticed() {
     let ran = folder.run(&["events", "ingest", "web", &dns]);
     assert_eq!(ran.code, 0, "{}", ran.err);
     assert!(
-        ran.err.contains("2 of 3 fields") && ran.err.contains("answer query"),
+        ran.err.contains("2 of 3 fields") && ran.err.contains("answer, query"),
         "{}",
         ran.err
     );

@@ -73,13 +73,7 @@ pub(super) fn words(text: &str) -> Result<Vec<Token>> {
             _ => {
                 let rest = text.get(at..).unwrap_or_default();
                 let found = SYMBOLS.into_iter().find(|symbol| rest.starts_with(symbol));
-                let symbol = found.ok_or_else(|| {
-                    wrong(
-                        text,
-                        at,
-                        "this character has no meaning here; write text in quotes",
-                    )
-                })?;
+                let symbol = found.ok_or_else(|| wrong(text, at, no_symbol(byte)))?;
                 at += symbol.len();
                 Kind::Symbol(symbol)
             }
@@ -91,6 +85,16 @@ pub(super) fn words(text: &str) -> Result<Vec<Token>> {
         at: text.len(),
     });
     Ok(tokens)
+}
+
+/// What to write instead of a character that is no word.
+fn no_symbol(byte: u8) -> &'static str {
+    match byte {
+        b'&' => "this character has no meaning here; use `and` between tests",
+        b'|' => "this character has no meaning here; use `or` between tests",
+        b'!' => "this character has no meaning here; use `not` before a test",
+        _ => "this character has no meaning here; write text in quotes",
+    }
 }
 
 fn run(text: &str, at: &mut usize, mut fits: impl FnMut(u8) -> bool) -> String {

@@ -11,6 +11,7 @@ pub use parse::parse_condition;
 
 pub(crate) use filter::{Filter, Forms, Test, compile};
 pub(crate) use limits::{check_length, check_limits};
+pub(crate) use parse::as_name;
 
 /// A condition on an event. A test of a field that an event does not have is false; [`Not`](Self::Not) makes it true.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

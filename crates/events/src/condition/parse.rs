@@ -1,10 +1,13 @@
 //! Reads an expression.
 
+use std::borrow::Cow;
+
 use ostrakon_cell::{Error, Result};
 
 use super::lexer::{Kind, Token, place, words, wrong};
 use super::limits::{BYTES_MAX, DEPTH_MAX, compile_regex};
 use super::{Condition, Operator};
+use crate::event_type::field_name;
 use crate::time::{is_supported, parse_span, show_time};
 
 /// Reads an expression such as `domain_name == 'example.org' and time > ago('1h')`. `now` is the present moment in
@@ -61,7 +64,7 @@ impl Parser<'_> {
     }
 
     /// An error at the word that comes next.
-    fn wrong(&self, message: &'static str) -> Error {
+    fn wrong(&self, message: impl Into<Cow<'static, str>>) -> Error {
         let at = self
             .tokens
             .get(self.at)
@@ -162,6 +165,12 @@ impl Parser<'_> {
                 word
             }
             Kind::Name(name) => name,
+            Kind::Text(text) if self.is_before_operator() => {
+                let name = as_name(&field_name(&String::from_utf8_lossy(&text)));
+                return Err(self.wrong(format!(
+                    "the name of a field is not in quotes: if the field {name} is meant, begin the test with {name}"
+                )));
+            }
             Kind::Text(_) | Kind::Number(_) => {
                 return Err(self.wrong("a test begins with the name of a field: write `host == 'x'`, not `'x' == host`"));
             }
@@ -178,6 +187,46 @@ impl Parser<'_> {
         })
     }
 
+    /// Whether an operator and a value in quotes, or an operator that needs none, come after the next word.
+    fn is_before_operator(&self) -> bool {
+        let kind = |ahead: usize| self.tokens.get(self.at + ahead).map(|token| &token.kind);
+        match kind(1) {
+            Some(Kind::Symbol(symbol)) => {
+                !["(", ")", ","].contains(symbol)
+                    && matches!(kind(2), Some(Kind::Text(_) | Kind::Number(_)))
+            }
+            Some(Kind::Word(word)) => [
+                "exists",
+                "in",
+                "startswith",
+                "endswith",
+                "contains",
+                "matches",
+            ]
+            .iter()
+            .any(|operator| word.eq_ignore_ascii_case(operator)),
+            _ => false,
+        }
+    }
+
+    /// The error of an operator of other languages.
+    fn foreign_operator(&self) -> Option<Error> {
+        let Kind::Word(word) = self.peek() else {
+            return None;
+        };
+        let advice = match word.to_ascii_lowercase().as_str() {
+            "is" => {
+                "there is no operator `is`: use `not X exists` for `X is null`, and `X exists` for `X is not null`"
+            }
+            "like" | "ilike" => {
+                "there is no operator `like`: use startswith, endswith or contains, or =~ with a regular expression"
+            }
+            "between" => "there is no operator `between`: use `X >= 1 and X <= 2`",
+            _ => return None,
+        };
+        Some(self.wrong(advice))
+    }
+
     /// The operator and its literal, and whether the test is negated.
     fn operator(&mut self) -> Result<(Operator, bool)> {
         if self.takes_word("exists") {
@@ -187,7 +236,8 @@ impl Parser<'_> {
             if self.takes_word("in") {
                 return Ok((self.set()?, true));
             }
-            return Err(self.wrong("`in` is expected after `not` here"));
+            let other = self.foreign_operator();
+            return Err(other.unwrap_or_else(|| self.wrong("`in` is expected after `not` here")));
         }
         if self.takes_word("in") {
             return Ok((self.set()?, false));
@@ -203,6 +253,9 @@ impl Parser<'_> {
         }
         if self.takes_word("matches") {
             return Ok((self.pattern()?, false));
+        }
+        if let Some(error) = self.foreign_operator() {
+            return Err(error);
         }
         let Kind::Symbol(symbol) = self.peek().clone() else {
             return Err(self.wrong(
@@ -301,6 +354,15 @@ impl Parser<'_> {
     }
 }
 
+/// The name of a field as a condition has it: in backquotes if it would be read as another word.
+pub(crate) fn as_name(name: &str) -> String {
+    let test = Condition::test(name, Operator::Exists);
+    match parse_condition(&format!("{name} exists"), 0) {
+        Ok(read) if read == test => name.to_owned(),
+        _ => format!("`{name}`"),
+    }
+}
+
 /// Whether this is a number after `@`.
 fn is_marked(word: &str) -> bool {
     let number = word.strip_prefix('@');
@@ -315,6 +377,34 @@ mod tests {
 
     fn read(text: &str) -> String {
         parse_condition(text, 0).expect("valid").to_string()
+    }
+
+    #[test]
+    fn what_other_languages_write_is_answered_with_what_to_write_here() {
+        for (text, advice) in [
+            ("a == 1 && b == 2", "use `and`"),
+            ("a == 1 || b == 2", "use `or`"),
+            ("!(a == 1)", "use `not`"),
+            ("a is null", "use `not X exists`"),
+            ("a IS NOT NULL", "`X exists` for `X is not null`"),
+            ("a like '%x'", "startswith, endswith or contains"),
+            ("a not like '%x'", "startswith, endswith or contains"),
+            ("a between 1 and 2", "use `X >= 1"),
+            ("'First Name' == 'ann'", "if the field First_Name is meant"),
+            ("\"and\" exists", "if the field `and` is meant"),
+            ("'x' == host", "write `host == 'x'`"),
+        ] {
+            let error = parse_condition(text, 0).expect_err(text).to_string();
+            assert!(error.contains(advice), "{text}: {error}");
+        }
+        assert_eq!(
+            read("is == 1 and like exists"),
+            "(`is` == '1' and `like` exists)"
+        );
+        assert_eq!(
+            (as_name("id.port"), as_name("not")),
+            ("id.port".into(), "`not`".into())
+        );
     }
 
     #[test]

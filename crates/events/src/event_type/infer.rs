@@ -10,6 +10,8 @@ use super::{
     field_name, same_name,
 };
 use crate::record::Record;
+use crate::similar::with_similar;
+use crate::time::TIME_FORMS;
 use crate::value::{FieldType, typed};
 
 /// Types in the order in which they are tried.
@@ -129,7 +131,7 @@ pub fn infer(
         Some(time) => given_time_field(time, &mut fields, &seen),
         None => time_field(&mut fields).ok_or_else(|| no_time(&fields, &seen, records.len())),
     };
-    let time = found.map_err(|error| error.with("type", name).with("fields", names.join(" ")))?;
+    let time = found.map_err(|error| error.with("type", name).with("fields", names.join(", ")))?;
     let mut left = INDEXED_FIELDS;
     for wanted in [FieldType::Ip, FieldType::Text, FieldType::U64] {
         for (at, field) in fields.iter_mut().enumerate() {
@@ -212,7 +214,9 @@ fn given_time_field(
 ) -> Result<String> {
     let wanted = field_name(name);
     let Some(at) = fields.iter().position(|field| field.name == wanted) else {
-        return Err(Error::invalid("the log has no such field").with("time field", name));
+        let error = Error::invalid("the log has no such field").with("time field", name);
+        let names = fields.iter().map(|field| field.name.as_str());
+        return Err(with_similar(error, &wanted, names));
     };
     if let Some(found) = seen.get(&(at as u32))
         && found.times.count == 0
@@ -257,7 +261,9 @@ fn no_time(fields: &[Field], seen: &BTreeMap<u32, Seen>, records: usize) -> Erro
 
 fn about_value(error: Error, line: u64, value: &[u8]) -> Error {
     let short: Vec<u8> = value.iter().take(40).copied().collect();
-    let error = error.with("not a time", ostrakon_cell::Escaped(&short));
+    let error = error
+        .with("not a time", ostrakon_cell::Escaped(&short))
+        .with("times are", TIME_FORMS);
     match line {
         0 => error,
         line => error.with("line", line),
@@ -351,6 +357,7 @@ mod tests {
             "`when` does in 30 of 31",
             "--time when",
             "not a time: soon",
+            "times are: 2024-05-17, 2024-05-17T10:05:03Z",
             "line: 9",
         ] {
             assert!(text.contains(part), "{part}: {text}");

@@ -5,6 +5,7 @@
 
 mod infer;
 mod sample;
+mod unlike;
 
 use std::collections::BTreeSet;
 
@@ -16,6 +17,7 @@ use crate::value::FieldType;
 
 pub use infer::infer;
 pub use sample::infer_log;
+pub use unlike::UnlikeFields;
 
 const NAME_MAX: usize = 48;
 const FIELD_NAME_MAX: usize = 128;
@@ -153,7 +155,11 @@ impl EventType {
     /// Not TOML, an unknown key, or a type that is not [valid](Self::check).
     pub fn from_toml(text: &str) -> Result<Self> {
         let parsed: Self = toml::from_str(text).map_err(|error| {
-            Error::invalid("the event type is not valid TOML").with_source(error)
+            let message = match toml::from_str::<toml::Table>(text) {
+                Ok(_) => "the definition of the event type is not valid",
+                Err(_) => "the event type is not valid TOML",
+            };
+            Error::invalid(message).with_source(error)
         })?;
         parsed.check()?;
         Ok(parsed)
@@ -316,6 +322,16 @@ impl EventType {
     #[must_use]
     pub fn field(&self, name: &str) -> Option<&Field> {
         self.fields.iter().find(|field| field.name == name)
+    }
+
+    /// Whether the name is that of the event's time: `time` is, whatever its field is called.
+    pub(crate) fn is_time(&self, name: &str) -> bool {
+        name == self.time || (name == "time" && self.field("time").is_none())
+    }
+
+    /// The name of the field that is meant by a name, which may be `time`.
+    pub(crate) fn own_name<'a>(&'a self, name: &'a str) -> &'a str {
+        if self.is_time(name) { &self.time } else { name }
     }
 
     /// The type of a field; text if the type does not name it.

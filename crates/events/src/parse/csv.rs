@@ -4,12 +4,17 @@ use csv_core::{ReadRecordResult, Reader, ReaderBuilder, Terminator};
 
 use super::{LineParser, Names, Quotes};
 use crate::record::Record;
+use crate::value::{FieldType, typed};
 
 /// Maximum number of names in a header.
 const MAX_NAMES: usize = 65_536;
 
 const LONE_RETURN: &str = "the header has a carriage return (CR) in a name: lines end with a line feed (LF) or CR LF, so convert the \
      line ends of a file in which CR alone ends a line";
+
+/// What to do about a file without a header.
+const NO_HEADER: &str =
+    "if the file has no header, put a line with the names of its fields before the first record";
 
 pub(super) struct Csv {
     reader: Reader,
@@ -91,6 +96,23 @@ impl Csv {
     }
 }
 
+/// What a name in a header is, if it looks like a value of a record.
+fn value_kind(name: &str) -> Option<&'static str> {
+    let mut scratch = Vec::new();
+    let mut fits = |kind| typed(kind, name.as_bytes(), &mut scratch).is_some();
+    // `inf` is a number, and may be a name.
+    let has_digit = name.bytes().any(|byte| byte.is_ascii_digit());
+    if has_digit && fits(FieldType::F64) {
+        Some("a number")
+    } else if has_digit && fits(FieldType::Time) {
+        Some("a time")
+    } else if fits(FieldType::Ip) {
+        Some("an address")
+    } else {
+        None
+    }
+}
+
 /// Whether a carriage return stands in it that no line feed follows.
 fn has_lone_return(name: &[u8]) -> bool {
     memchr::memchr_iter(b'\r', name).any(|at| name.get(at + 1) != Some(&b'\n'))
@@ -116,10 +138,16 @@ impl LineParser for Csv {
             let mut columns = Vec::with_capacity(fields);
             for at in 0..fields {
                 let name = String::from_utf8_lossy(self.field(line, at)).into_owned();
+                if let Some(kind) = value_kind(&name) {
+                    return Err(format!(
+                        "the file seems to have no header: in its first line, `{name}` is {kind} and no name for a field; \
+                         {NO_HEADER}"
+                    ));
+                }
                 let column = names.position(&name);
                 // A name that is new has the next position.
                 if column as usize != at {
-                    return Err(format!("the header names `{name}` twice"));
+                    return Err(format!("the header names `{name}` twice; {NO_HEADER}"));
                 }
                 columns.push(column);
             }

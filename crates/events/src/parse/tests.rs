@@ -141,6 +141,23 @@ fn line_ends_within_quotes_are_data_as_they_are() {
     );
 }
 
+#[test]
+fn a_header_may_have_names_like_values() {
+    for header in [
+        "time,inf,nan,true",
+        ",time,a",
+        "time,404s,e1,2nd",
+        "time,a,",
+    ] {
+        let text = format!("{header}\n");
+        let mut source = open_log(LogFormat::Csv, Box::new(std::io::Cursor::new(text)), 0);
+        assert_eq!(
+            source.next(&mut Record::default()).expect(header),
+            Step::End
+        );
+    }
+}
+
 /// If the header cannot be used, the next line does not take its place.
 #[test]
 fn a_header_that_cannot_be_used_ends_the_file() {
@@ -149,6 +166,17 @@ fn a_header_that_cannot_be_used_ends_the_file() {
         ("time,a\r1,x\r2,y\r".to_owned(), "carriage return"),
         ("time,a,a\n1,x,y\n2,z,w\n".to_owned(), "names `a` twice"),
         (many.join(","), "at most 65536"),
+        (
+            "2024-05-17T10:05:03Z,a\n".to_owned(),
+            "is a time and no name",
+        ),
+        (
+            "1400000000.5,a\n2,b\n".to_owned(),
+            "is a number and no name",
+        ),
+        ("a,-5,c\n".to_owned(), "seems to have no header"),
+        ("a,::1,c\n".to_owned(), "is an address and no name"),
+        ("time,,b,\n".to_owned(), "put a line with the names"),
     ] {
         let input = Box::new(std::io::Cursor::new(text.into_bytes()));
         let mut source = open_log(LogFormat::Csv, input, 0);

@@ -78,8 +78,10 @@ impl EventStore {
 
     /// The values of a step's field among the events of a query, as far as the other field can have them.
     fn values_of(&self, query: &Query, step: &FollowUp) -> Result<Vec<Vec<u8>>> {
+        let definition = self.get(&query.event_type)?;
+        let of_field = definition.own_name(&step.of_field);
         let query = Query {
-            fields: Some(vec![step.of_field.clone()]),
+            fields: Some(vec![of_field.to_owned()]),
             limit: None,
             resume: None,
             ..query.clone()
@@ -92,7 +94,7 @@ impl EventStore {
         let (mut values, mut bytes, mut scratch) = (BTreeSet::new(), 0, Vec::new());
         let limit = query.settings.memory_bytes;
         self.query(&query, |event| {
-            let Some(value) = event.get(&step.of_field) else {
+            let Some(value) = event.get(of_field) else {
                 return Ok(true);
             };
             // What is a moment in a record need not be one in a condition.

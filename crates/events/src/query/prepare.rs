@@ -9,6 +9,7 @@ use crate::condition::{Condition, Filter, Forms, Test, check_limits, compile};
 use crate::iterators::Snapshot;
 use crate::layout::{EventRow, event_time};
 use crate::ledger;
+use crate::similar::with_similar;
 use crate::store::{EventStore, Tables};
 use crate::value::FieldType;
 
@@ -151,8 +152,7 @@ impl Prepared<'_> {
 
     /// Whether the name is that of the event's time.
     pub(super) fn is_time(&self, name: &str) -> bool {
-        let definition = &self.tables.definition;
-        name == definition.time || (name == "time" && definition.field("time").is_none())
+        self.tables.definition.is_time(name)
     }
 
     pub(super) fn kind_of(&self, name: &str) -> Result<FieldType> {
@@ -170,12 +170,13 @@ impl Prepared<'_> {
                     .map(|field| field.name.as_str())
                     .collect();
                 names.sort_unstable();
-                Error::invalid(
+                let error = Error::invalid(
                     "the event type has no such field; add it to the type if events have it",
                 )
                 .with("field", name)
                 .with("type", &definition.name)
-                .with("fields", names.join(" "))
+                .with("fields", names.join(", "));
+                with_similar(error, name, names.into_iter())
             })
     }
 

@@ -45,6 +45,7 @@ impl EventStore {
 impl Prepared<'_> {
     fn top(&self, field: &str, most: usize, path: CountPath) -> Result<TopValues> {
         let kind = self.kind_of(field)?;
+        let field = self.tables.definition.own_name(field);
         let mut values = Values {
             counts: HashMap::new(),
             bytes: 0,

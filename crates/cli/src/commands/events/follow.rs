@@ -363,6 +363,12 @@ impl Follower<'_> {
                 break;
             }
         }
+        if let Some(definition) = &self.definition
+            && self.compared.insert(path.to_owned())
+        {
+            let names = rows.names().iter().map(String::as_str);
+            warn_of_another_kind(definition, path, names);
+        }
         Ok(())
     }
 }

@@ -175,7 +175,7 @@ pub(super) fn check_renamed(definition: &EventType, source: &EventsSource) -> Re
     let failure = Failure::usage("--map gives a field a name that the event type does not have")
         .with("name", unknown)
         .with("type", &definition.name)
-        .with("fields", names.join(" "));
+        .with("fields", names.join(", "));
     Err(match nearest(unknown, names.iter().copied()) {
         Some(name) => failure.next(format!("did you mean `{name}`?")),
         None => failure
@@ -288,6 +288,7 @@ fn read(
                     break;
                 }
             }
+            warn_of_another_kind(definition, file, rows.names().iter().map(String::as_str));
         }
     }
     Ok(read.get())
@@ -300,25 +301,28 @@ pub(super) fn warn_of_another_kind<'a>(
     file: &Path,
     fields: impl Iterator<Item = &'a str>,
 ) {
-    let (known, mut unknown): (Vec<&str>, Vec<&str>) =
-        fields.partition(|field| definition.field(field).is_some());
-    if unknown.len() <= known.len() {
+    let Some(unlike) = definition.unlike_fields(fields) else {
         return;
-    }
-    unknown.sort_unstable();
-    let named: Vec<&str> = unknown.iter().take(5).copied().collect();
+    };
+    let named: Vec<&str> = unlike.unknown.iter().take(5).map(String::as_str).collect();
     let name = &definition.name;
+    let removal = unlike.condition.map_or_else(String::new, |condition| {
+        format!(
+            ", and remove its events with `ostrakon events delete {name} '{condition}'`, which first tells how many \
+             events have none of these fields"
+        )
+    });
     Failure::warning(format!(
         "{} of {} fields of the file are not fields of the type, and are kept as text: it may be a log of another kind",
-        unknown.len(),
-        unknown.len() + known.len(),
+        unlike.unknown.len(),
+        unlike.fields,
     ))
     .with("file", shown(file))
     .with("type", name)
-    .with("fields", named.join(" "))
+    .with("fields", named.join(", "))
     .next(format!(
-        "if it is one, create a type for it with `ostrakon events create NAME --from FILE`, and remove its events with \
-         `ostrakon events delete {name} CONDITION`; otherwise add the fields with `ostrakon events edit {name} --schema FILE`"
+        "if it is a log of another kind, create a type for it with `ostrakon events create NAME --from FILE`{removal}; \
+         otherwise add the fields with `ostrakon events edit {name} --schema FILE`"
     ))
     .warn();
 }

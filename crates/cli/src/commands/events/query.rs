@@ -274,9 +274,11 @@ pub(super) fn delete(
 ) -> Result<()> {
     let query = question(asked)?;
     let found = store.count(&query, CountPath::Auto)?;
+    let events = counted(found, "event", "events");
     confirm(
         yes,
-        &format!("delete {}?", counted(found, "event", "events")),
+        &format!("Delete {events}?"),
+        &format!("{events} would be deleted"),
     )?;
     let deleted = store.delete(&query)?;
     store.settle(&query.event_type)?;

@@ -68,10 +68,15 @@ pub(super) fn edit(store: &EventStore, name: &str, schema: &Path, out: &mut Outp
             .with("type", name)
             .with("file defines", definition.name));
     }
-    let changed = store.change(&definition)?;
+    let before = store.get(name)?;
+    let after = store.change(&definition)?;
+    let is_changed = after != before;
     out.object(
-        &json!({"type": name, "fields": changed.fields.len()}),
-        || format!("changed {name}"),
+        &json!({"type": name, "fields": after.fields.len(), "changed": is_changed}),
+        || match is_changed {
+            true => format!("changed {name}"),
+            false => format!("unchanged {name}"),
+        },
     )
 }
 
@@ -120,7 +125,8 @@ pub(super) fn drop_type(store: &EventStore, name: &str, yes: bool, out: &mut Out
     // A type that is not listed may have tables that an interrupted command left, so the store decides.
     confirm(
         yes,
-        &format!("delete the event type {name} with all its events?"),
+        &format!("Delete the event type {name} with all its events?"),
+        &format!("the event type {name} would be deleted with all its events"),
     )?;
     store.drop_type(name)?;
     out.object(&json!({"type": name}), || format!("deleted {name}"))
@@ -147,7 +153,11 @@ pub(super) fn age_off(
     confirm(
         yes,
         &format!(
-            "remove the events before {}, whatever their label? --auths can see {events}.",
+            "Remove the events before {}, whatever their label? --auths can see {events}.",
+            show_time(cut)
+        ),
+        &format!(
+            "the events before {} would be removed, whatever their label; --auths can see {events}",
             show_time(cut)
         ),
     )?;
@@ -181,7 +191,7 @@ pub(super) fn definition(args: &EventsCreateArgs) -> Result<EventType> {
             definition
         }
         (None, Some(from)) => inferred(args, from)?,
-        (None, None) => return Err(Failure::usage("give --from or --schema")),
+        (None, None) => return Err(Failure::usage("give --from FILE or --schema FILE")),
     };
     if args.visibility.is_some() {
         definition.visibility.clone_from(&args.visibility);
