@@ -96,18 +96,19 @@ impl Csv {
     }
 }
 
-/// What a name in a header is, if it looks like a value of a record.
-fn value_kind(name: &str) -> Option<&'static str> {
+/// What a name in a header is, if it looks like a value of a record, and whether it can be nothing else: a column may be
+/// called by a year.
+fn value_kind(name: &str) -> Option<(&'static str, bool)> {
     let mut scratch = Vec::new();
     let mut fits = |kind| typed(kind, name.as_bytes(), &mut scratch).is_some();
     // `inf` is a number, and may be a name.
     let has_digit = name.bytes().any(|byte| byte.is_ascii_digit());
     if has_digit && fits(FieldType::F64) {
-        Some("a number")
+        Some(("a number", name.contains(['.', '-', '+'])))
     } else if has_digit && fits(FieldType::Time) {
-        Some("a time")
+        Some(("a time", true))
     } else if fits(FieldType::Ip) {
-        Some("an address")
+        Some(("an address", has_digit))
     } else {
         None
     }
@@ -136,9 +137,14 @@ impl LineParser for Csv {
                 ));
             }
             let mut columns = Vec::with_capacity(fields);
+            let mut values = 0;
             for at in 0..fields {
                 let name = String::from_utf8_lossy(self.field(line, at)).into_owned();
-                if let Some(kind) = value_kind(&name) {
+                let kind = value_kind(&name);
+                values += usize::from(kind.is_some());
+                if let Some((kind, is_sure)) = kind
+                    && (is_sure || values > fields / 2)
+                {
                     return Err(format!(
                         "the file seems to have no header: in its first line, `{name}` is {kind} and no name for a field; \
                          {NO_HEADER}"

@@ -175,6 +175,7 @@ fn a_header_that_cannot_be_used_ends_the_file() {
             "is a number and no name",
         ),
         ("a,-5,c\n".to_owned(), "seems to have no header"),
+        ("7,ann,8\n".to_owned(), "seems to have no header"),
         ("a,::1,c\n".to_owned(), "is an address and no name"),
         ("time,,b,\n".to_owned(), "put a line with the names"),
     ] {
@@ -182,6 +183,20 @@ fn a_header_that_cannot_be_used_ends_the_file() {
         let mut source = open_log(LogFormat::Csv, input, 0);
         let refused = source.next(&mut Record::default()).expect_err(reason);
         assert!(refused.to_string().contains(reason), "{refused}");
+    }
+}
+
+#[test]
+fn columns_may_be_called_by_years() {
+    for header in ["time,host,2023,2024", "time,cafe::babe", "time,1e5"] {
+        let text = format!(
+            "{header}\n2024-05-17T10:05:03Z{}\n",
+            ",1".repeat(header.matches(',').count())
+        );
+        let input = Box::new(std::io::Cursor::new(text.into_bytes()));
+        let mut source = open_log(LogFormat::Csv, input, 0);
+        let read = source.next(&mut Record::default());
+        assert!(read.is_ok(), "{header}: {read:?}");
     }
 }
 

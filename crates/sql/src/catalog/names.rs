@@ -58,8 +58,9 @@ pub(crate) fn missing(source: &dyn Source, name: &TableReference) -> Error {
     let full = full_name(name.schema().unwrap_or(PUBLIC), name.table());
     let tables = source.tables().unwrap_or_default();
     let named = |name: &str| tables.iter().find(|table| table.name == name);
-    // A type of events is the most likely one.
+    // A type of events is the most likely one. The table of all types is reserved to the event store.
     let of_events = named(&format!("{EVENTS}.{}", full.to_lowercase()));
+    let of_events = of_events.filter(|_| full != "types");
     let similar = match of_events {
         Some(table) => Some(table.name.as_str()),
         None => nearest(&full, tables.iter().map(|table| table.name.as_str())),

@@ -23,7 +23,7 @@ const ELSEWHERE: [(&str, &str); 17] = [
 
 /// Replaces the engine's message about a function that there is not: its suggestion can be far from what was meant.
 pub(super) fn about_function(reason: &str) -> Option<String> {
-    let (_, rest) = reason.split_once("Invalid function '")?;
+    let rest = reason.strip_prefix("Invalid function '")?;
     let (name, rest) = rest.split_once('\'')?;
     let wanted = name.to_lowercase();
     let known = ELSEWHERE.iter().find(|(theirs, _)| *theirs == wanted);

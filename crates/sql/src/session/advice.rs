@@ -1,9 +1,12 @@
 //! What to use instead of the statements of other databases.
 
+use datafusion::sql::parser::DFParser;
+use datafusion::sql::sqlparser::dialect::GenericDialect;
+use datafusion::sql::sqlparser::tokenizer::{Token, Tokenizer};
 use ostrakon_cell::{Error, ErrorKind};
 
 /// How statements begin that there are not, and what to do. The longest beginning comes first.
-const ELSEWHERE: [(&str, &str); 25] = [
+const ELSEWHERE: [(&str, &str); 22] = [
     (
         "ALTER",
         "a table cannot be altered: create another one with CREATE TABLE … AS SELECT",
@@ -40,16 +43,10 @@ const ELSEWHERE: [(&str, &str); 25] = [
         "CREATE DATABASE",
         "a directory is one store: open another one with `--data DIRECTORY`",
     ),
-    ("DROP VIEW", VIEWS),
-    ("DROP INDEX", "there are no indexes"),
     ("END", TRANSACTIONS),
     (
         "MERGE",
         "MERGE is not supported: INSERT replaces the record with the same key",
-    ),
-    (
-        "REPLACE",
-        "REPLACE is not supported: INSERT replaces the record with the same key",
     ),
     ("ROLLBACK", TRANSACTIONS),
     ("SAVEPOINT", TRANSACTIONS),
@@ -75,12 +72,31 @@ const VIEWS: &str =
 
 /// The error for a statement that there is not; `None` if it begins like none of another database.
 pub(super) fn on_statement(text: &str) -> Option<Error> {
-    let words: Vec<String> = text
-        .split(|letter: char| !letter.is_alphanumeric())
-        .filter(|word| !word.is_empty())
-        .take(4)
-        .map(str::to_uppercase)
-        .collect();
+    let tokens = Tokenizer::new(&GenericDialect {}, text).tokenize().ok()?;
+    on_tokens(&tokens)
+}
+
+/// The error for the first statement of a text that the parser does not read.
+pub(super) fn on_text(text: &str) -> Option<Error> {
+    let tokens = Tokenizer::new(&GenericDialect {}, text).tokenize().ok()?;
+    let statements = tokens.split(|token| *token == Token::SemiColon);
+    let mut failing = statements.filter(|tokens| {
+        let text: String = tokens.iter().map(ToString::to_string).collect();
+        DFParser::parse_sql(&text).is_err()
+    });
+    on_tokens(failing.next()?)
+}
+
+fn on_tokens(tokens: &[Token]) -> Option<Error> {
+    // Comments are among what separates words.
+    let visible = tokens
+        .iter()
+        .filter(|token| !matches!(token, Token::Whitespace(_)));
+    let words = visible.map_while(|token| match token {
+        Token::Word(word) => Some(word.value.to_uppercase()),
+        _ => None,
+    });
+    let words: Vec<String> = words.take(4).collect();
     let begins = |beginning: &str| {
         let mut rest = words.iter();
         beginning
@@ -103,6 +119,8 @@ mod tests {
             ("begin;", Some("BEGIN")),
             ("CREATE TABLE t (a BIGINT)", None),
             ("updates", None),
+            ("-- Update it\nSELECT 1", None),
+            ("/* the end */ SELECT 1", None),
             ("", None),
         ] {
             let error = on_statement(text).map(|error| error.to_string());
@@ -113,6 +131,21 @@ mod tests {
                     assert!(error.ends_with(&format!("(statement: {verb})")), "{error}");
                 }
             }
+        }
+    }
+    #[test]
+    fn the_statement_that_cannot_be_read_decides() {
+        for (text, expected) in [
+            ("SHOW TABLES; SELECT * FROM t WHERE", None),
+            ("-- copy rows\nINSERT INTO t SELEC k FROM u;", None),
+            ("SELECT 1; UPDATE t SET v = WHERE", Some("UPDATE")),
+            ("COPY t FROM 'x;y.csv'", Some("COPY")),
+        ] {
+            let error = on_text(text).map(|error| error.to_string());
+            let verb = expected.map(|verb| format!("(statement: {verb})"));
+            assert_eq!(error.is_some(), verb.is_some(), "{text}: {error:?}");
+            let ends = verb.is_none_or(|verb| error.is_some_and(|error| error.ends_with(&verb)));
+            assert!(ends, "{text}");
         }
     }
 }

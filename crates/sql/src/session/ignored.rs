@@ -1,8 +1,9 @@
 //! Clauses that the parser reads and the query engine passes over: an answer without them would be another one.
 
 use datafusion::sql::sqlparser::ast::{
-    ColumnOption, CreateTable, Expr, Insert, JoinConstraint, JoinOperator, Query, Select,
-    TableConstraint, TableFactor, TableWithJoins,
+    ColumnOption, CreateTable, Expr, Insert, JoinConstraint, JoinOperator, OnConflictAction,
+    OnInsert, Query, Select, SetExpr, SqliteOnConflict, TableConstraint, TableFactor,
+    TableWithJoins,
 };
 use ostrakon_cell::{Error, ErrorKind, Result};
 
@@ -31,13 +32,17 @@ pub(super) fn check_query(query: &Query) -> Result<()> {
     ])
 }
 
-pub(super) fn check_select(select: &Select) -> Result<()> {
-    // `FROM t` alone, and `SELECT FROM t`: rows without columns are shown as nothing.
-    if select.projection.is_empty() {
-        return Err(Error::invalid(
+/// Refuses `FROM t` alone, and `SELECT FROM t`, as a statement: rows without columns would be shown as nothing.
+pub(super) fn check_result(query: &Query) -> Result<()> {
+    match &*query.body {
+        SetExpr::Select(select) if select.projection.is_empty() => Err(Error::invalid(
             "the query has no columns: write SELECT * FROM …, or name columns",
-        ));
+        )),
+        _ => Ok(()),
     }
+}
+
+pub(super) fn check_select(select: &Select) -> Result<()> {
     select.from.iter().try_for_each(check_joins)?;
     check(&[
         ("modifier of SELECT", select.select_modifiers.is_some()),
@@ -52,16 +57,19 @@ pub(super) fn check_select(select: &Select) -> Result<()> {
 /// A join without a condition would be one of all rows with all rows, and large tables would never end.
 fn check_joins(relation: &TableWithJoins) -> Result<()> {
     let has_none = relation.joins.iter().any(|join| {
-        matches!(
-            join.join_operator,
-            JoinOperator::Join(JoinConstraint::None)
-                | JoinOperator::Inner(JoinConstraint::None)
-                | JoinOperator::Left(JoinConstraint::None)
-                | JoinOperator::LeftOuter(JoinConstraint::None)
-                | JoinOperator::Right(JoinConstraint::None)
-                | JoinOperator::RightOuter(JoinConstraint::None)
-                | JoinOperator::FullOuter(JoinConstraint::None)
-        )
+        // The query itself has the condition.
+        let is_lateral = matches!(&join.relation, TableFactor::Derived { lateral: true, .. });
+        !is_lateral
+            && matches!(
+                join.join_operator,
+                JoinOperator::Join(JoinConstraint::None)
+                    | JoinOperator::Inner(JoinConstraint::None)
+                    | JoinOperator::Left(JoinConstraint::None)
+                    | JoinOperator::LeftOuter(JoinConstraint::None)
+                    | JoinOperator::Right(JoinConstraint::None)
+                    | JoinOperator::RightOuter(JoinConstraint::None)
+                    | JoinOperator::FullOuter(JoinConstraint::None)
+            )
     });
     match has_none {
         true => Err(Error::invalid(
@@ -72,7 +80,18 @@ fn check_joins(relation: &TableWithJoins) -> Result<()> {
 }
 
 pub(super) fn check_insert(insert: &Insert) -> Result<()> {
-    if insert.on.is_some() || insert.or.is_some() || insert.replace_into {
+    let keeps = match &insert.on {
+        Some(OnInsert::OnConflict(conflict)) => conflict.action == OnConflictAction::DoNothing,
+        _ => matches!(insert.or, Some(SqliteOnConflict::Ignore)),
+    };
+    if keeps {
+        return Err(Error::new(
+            ErrorKind::Unsupported,
+            "INSERT always replaces the record with the same key: to keep those that are there, select only new ones, as in \
+             INSERT INTO t SELECT … FROM s WHERE NOT EXISTS (SELECT 1 FROM t WHERE t.k = s.k)",
+        ));
+    }
+    if insert.on.is_some() || insert.or.is_some() {
         return Err(Error::new(
             ErrorKind::Unsupported,
             "INSERT replaces the record with the same key: leave ON CONFLICT, OR REPLACE and the like out",
@@ -179,6 +198,9 @@ mod tests {
         for text in [
             "SELECT k FROM r AS s JOIN t ON r.k = t.k WHERE k > 1 GROUP BY k HAVING k > 2 ORDER BY k LIMIT 3",
             "SELECT k FROM r CROSS JOIN t",
+            "SELECT k FROM r JOIN LATERAL (SELECT j FROM t WHERE t.k = r.k) x",
+            "SELECT k FROM r WHERE EXISTS (SELECT FROM t WHERE t.k = r.k)",
+            "REPLACE INTO t VALUES (1)",
             "SELECT k FROM r NATURAL JOIN t",
             "SELECT k FROM r JOIN t USING (k)",
             "SELECT k FROM r, t",

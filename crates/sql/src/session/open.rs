@@ -340,7 +340,8 @@ impl SqlSession {
                 let foreign = reference.schema() == Some("information_schema");
                 let there = self.context.table_provider(reference.clone()).await;
                 let created = created.as_ref() == Some(&reference);
-                let function = state.table_functions().contains_key(reference.table());
+                let function = reference.schema().is_none()
+                    && state.table_functions().contains_key(reference.table());
                 if !file && !foreign && !created && !function && there.is_err() {
                     return missing(&*self.source, &reference);
                 }

@@ -147,7 +147,7 @@ pub fn parse_statements(text: &str) -> Result<Vec<SqlStatement>> {
     let parsed = DFParser::parse_sql(text);
     // A statement of another database may have clauses that the parser does not know either.
     let statements =
-        parsed.map_err(|error| advice::on_statement(text).unwrap_or_else(|| of_query(error)))?;
+        parsed.map_err(|error| advice::on_text(text).unwrap_or_else(|| of_query(error)))?;
     let corrected = statements.into_iter().map(|mut statement| {
         correct(&mut statement)?;
         SqlStatement::new(statement)

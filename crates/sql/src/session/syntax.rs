@@ -37,6 +37,9 @@ pub(super) fn correct(statement: &mut Statement) -> Result<()> {
 }
 
 fn correct_ast(ast: &mut Ast) -> Result<()> {
+    if let Ast::Query(query) = ast {
+        ignored::check_result(query)?;
+    }
     let mut correction = Correction {
         depth: 0,
         subqueries: 0,

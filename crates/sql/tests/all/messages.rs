@@ -174,6 +174,10 @@ fn habits_from_other_databases_get_a_next_step() {
         ("SHOW CREATE TABLE t", "DESCRIBE table"),
         (
             "INSERT INTO t VALUES (1) ON CONFLICT (k) DO NOTHING",
+            "to keep those that are there",
+        ),
+        (
+            "INSERT INTO t VALUES (1) ON CONFLICT (k) DO UPDATE SET v = 2",
             "INSERT replaces the record with the same key",
         ),
         ("SELECT * FROM read_csv('odd.csv')", "FROM 'data.csv'"),

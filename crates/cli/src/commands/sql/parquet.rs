@@ -4,8 +4,8 @@ use std::io::Write;
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
-use arrow_cast::cast;
-use arrow_schema::{DataType, Schema, SchemaRef, TimeUnit};
+use arrow_cast::{CastOptions, cast_with_options};
+use arrow_schema::{DataType, FieldRef, Schema, SchemaRef, TimeUnit};
 use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::errors::ParquetError;
@@ -41,7 +41,12 @@ impl<'a> ParquetRows<'a> {
 
     pub(super) fn rows(&mut self, batch: &RecordBatch) -> Result<()> {
         let columns = batch.columns().iter().zip(self.schema.fields());
-        let columns = columns.map(|(column, field)| cast(column, field.data_type()));
+        let strict = CastOptions {
+            safe: false,
+            ..CastOptions::default()
+        };
+        let columns =
+            columns.map(|(column, field)| cast_with_options(column, field.data_type(), &strict));
         let columns = columns
             .collect::<Result<Vec<_>, _>>()
             .map_err(super::value::of_value)?;
@@ -55,15 +60,22 @@ impl<'a> ParquetRows<'a> {
     }
 }
 
-/// The type of a column in the file. Parquet has no times in seconds, and no days in milliseconds: other programs would read
+/// The type of a column in the file. Parquet has no times in seconds, and no dates in milliseconds: other programs would read
 /// them as numbers.
 fn written(kind: &DataType) -> DataType {
+    let inner = |field: &FieldRef| -> FieldRef {
+        let kind = written(field.data_type());
+        Arc::new(field.as_ref().clone().with_data_type(kind))
+    };
     match kind {
+        DataType::List(item) => DataType::List(inner(item)),
+        DataType::Struct(fields) => DataType::Struct(fields.iter().map(inner).collect()),
         DataType::Timestamp(TimeUnit::Second, zone) => {
             DataType::Timestamp(TimeUnit::Millisecond, zone.clone())
         }
         DataType::Time32(TimeUnit::Second) => DataType::Time32(TimeUnit::Millisecond),
-        DataType::Date64 => DataType::Date32,
+        // It may have a time of day.
+        DataType::Date64 => DataType::Timestamp(TimeUnit::Millisecond, None),
         other => other.clone(),
     }
 }
@@ -114,7 +126,7 @@ mod tests {
             kinds,
             [
                 ConvertedType::TIMESTAMP_MILLIS,
-                ConvertedType::DATE,
+                ConvertedType::TIMESTAMP_MILLIS,
                 ConvertedType::TIME_MILLIS
             ]
         );

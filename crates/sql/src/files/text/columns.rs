@@ -8,6 +8,7 @@ use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use datafusion::arrow::error::ArrowError;
 use datafusion::arrow::record_batch::{RecordBatch, RecordBatchOptions};
 use datafusion::common::Result;
+use datafusion::error::DataFusionError;
 
 use crate::files::local::Wanted;
 
@@ -25,7 +26,20 @@ pub(super) struct Columns {
 
 impl Columns {
     /// The columns of a file with the names of `own`.
+    ///
+    /// # Errors
+    /// The file has none of the columns of the relation: it may have no header.
     pub(super) fn new(own: &Schema, wanted: &Wanted) -> Result<Self> {
+        let is_known = |field: &Arc<Field>| wanted.schema.index_of(field.name()).is_ok();
+        if !own.fields().is_empty() && !own.fields().iter().any(is_known) {
+            return Err(DataFusionError::ArrowError(
+                Box::new(ArrowError::CsvError(
+                    "the header has none of the columns of the first file; names of columns are compared with their case"
+                        .to_owned(),
+                )),
+                None,
+            ));
+        }
         let fields = own.fields().iter().map(|field| {
             let known = wanted.schema.field_with_name(field.name());
             known.map_or_else(
@@ -72,7 +86,7 @@ pub(super) fn check_names(own: &Schema) -> Result<(), ArrowError> {
         .find(|field| !names.insert(field.name()))
     {
         Some(field) => Err(ArrowError::CsvError(format!(
-            "the header names `{}` twice",
+            "the header names `{}` twice: give each column its own name",
             field.name()
         ))),
         None => Ok(()),

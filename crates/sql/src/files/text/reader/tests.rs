@@ -307,11 +307,14 @@ fn columns_of_delimited_files_are_found_by_their_names() {
         for (text, expected) in [
             ("c,a,b\n1.5,7,y\n", "7|y|1.5"),
             ("b,d,a\nz,unused,8\n", "8|z|"),
-            ("d\nunused\n", "||"),
+            ("d,c\nunused,\n", "||"),
         ] {
             let other = file(&folder, &packed(text.as_bytes(), packing));
             assert_eq!(values(&reads, &other, &schema).unwrap(), [expected]);
         }
+        let other = file(&folder, &packed(b"A,B,C\n1,x,2\n", packing));
+        let error = values(&reads, &other, &schema).unwrap_err().to_string();
+        assert!(error.contains("none of the columns"), "{error}");
         let twice = file(&folder, &packed(b"a,b,a\n1,2,3\n", packing));
         let error = reads.columns(&twice, 1000).unwrap_err().to_string();
         assert!(error.contains("names `a` twice"), "{error}");
@@ -336,6 +339,14 @@ fn values_of_json_are_read_as_they_are_written() {
     assert_eq!(values(&reads, &marked, &schema).unwrap(), ["1"]);
     assert_eq!(last("{\"a\":\"x\"}", "{\"a\":2.50}"), "2.50");
     assert_eq!(last("{\"a\":null}", "{\"a\":3}"), "3");
+    for (whole, shown) in [
+        ("2.0", "2"),
+        ("-1e3", "-1000"),
+        ("0.0", "0"),
+        ("1E2", "100"),
+    ] {
+        assert_eq!(last("{\"a\":1}", &format!("{{\"a\":{whole}}}")), shown);
+    }
     assert_eq!(
         last(
             "{\"a\":9223372036854775807}",
@@ -346,6 +357,8 @@ fn values_of_json_are_read_as_they_are_written() {
     for (first, last) in [
         ("{\"a\":1}", "{\"a\":2.9}"),
         ("{\"a\":1}", "{\"a\":9223372036854775808}"),
+        ("{\"a\":1}", "{\"a\":1e19}"),
+        ("{\"a\":1}", "{\"a\":true}"),
         ("{\"a\":{\"b\":1}}", "{\"a\":{\"b\":2.9}}"),
         ("{\"a\":[1]}", "{\"a\":[2.9]}"),
     ] {
