@@ -138,7 +138,7 @@ mod tests {
         for (text, expected) in [
             ("SHOW TABLES; SELECT * FROM t WHERE", None),
             ("-- copy rows\nINSERT INTO t SELEC k FROM u;", None),
-            ("SELECT 1; UPDATE t SET v = WHERE", Some("UPDATE")),
+            ("SELECT 1; UPDATE t SET", Some("UPDATE")),
             ("COPY t FROM 'x;y.csv'", Some("COPY")),
         ] {
             let error = on_text(text).map(|error| error.to_string());
