@@ -292,7 +292,7 @@ def test_what_is_wrong_is_named_and_nothing_is_written(
     ("name", "content", "says"),
     [
         ("x.csv", "a,b\n1,2\n3\n", "line 3 of x.csv: the line has 1 fields"),
-        ("x.csv", "a,a\n1,2\n", "the header names `a` twice .line: 1, file: .*x.csv"),
+        ("x.csv", "a,a\n1,2\n", "the header names `a` twice.*line: 1, file: .*x.csv"),
         ("x.csv", 'a,b\n"1,2\n', "line 2 of x.csv"),
         ("x.jsonl", '{"a": 1}\n{"a":\n', "line 2 of x.jsonl: not valid JSON"),
         ("x.jsonl", "[1]\n", "line 1 of x.jsonl: not a JSON object"),
