@@ -192,7 +192,7 @@ fn events(criterion: &mut Criterion) {
         store.create(definition).expect("created");
         ingest(&store, &definition.name, &log, 0);
     }
-    // The tables of both types are in files, before and after they are compacted.
+    // The tables of both types are in files.
     for definition in [&plain, &labelled] {
         for table in EventStore::table_names(&definition.name) {
             let table = source.table(&table).expect("a table");
@@ -310,35 +310,31 @@ fn events(criterion: &mut Criterion) {
             },
         ),
     ];
-    for state in ["as ingested", "compacted"] {
-        if state == "compacted" {
-            // Both types, so that the same state is compared.
-            for name in ["web_request", "labelled"] {
-                store.settle(name).expect("compacted");
-            }
-        }
-        for (name, plain) in &questions {
-            let mut plain = plain.clone();
-            plain.settings.threads = 1;
-            let labelled = Query {
-                event_type: "labelled".into(),
-                authorizations: every.clone(),
-                ..plain.clone()
-            };
-            let found = (run(&store, &plain), run(&store, &labelled));
-            assert_eq!(found.0, found.1, "the reader has every label");
-            compare(&store, &format!("{name}, {state}"), &plain, &labelled);
-            for (labels, query) in [("no label", &plain), ("16 labels", &labelled)] {
-                group.bench_function(format!("{name}, {state}, {labels}"), |bench| {
-                    bench.iter(|| run(&store, query));
-                });
-            }
-        }
-        group.bench_function(format!("count of all events by a scan, {state}"), |bench| {
-            let all = query("");
-            bench.iter(|| store.count(black_box(&all), CountPath::Scan).expect("read"));
-        });
+    // Ingest may leave one type in more files than the other, and each file costs more than all labels.
+    for name in ["web_request", "labelled"] {
+        store.settle(name).expect("compacted");
     }
+    for (name, plain) in &questions {
+        let mut plain = plain.clone();
+        plain.settings.threads = 1;
+        let labelled = Query {
+            event_type: "labelled".into(),
+            authorizations: every.clone(),
+            ..plain.clone()
+        };
+        let found = (run(&store, &plain), run(&store, &labelled));
+        assert_eq!(found.0, found.1, "the reader has every label");
+        compare(&store, name, &plain, &labelled);
+        for (labels, query) in [("no label", &plain), ("16 labels", &labelled)] {
+            group.bench_function(format!("{name}, one thread, {labels}"), |bench| {
+                bench.iter(|| run(&store, query));
+            });
+        }
+    }
+    group.bench_function("count of all events by a scan", |bench| {
+        let all = query("");
+        bench.iter(|| store.count(black_box(&all), CountPath::Scan).expect("read"));
+    });
     group.finish();
 }
 
