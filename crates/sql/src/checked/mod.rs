@@ -5,6 +5,7 @@
 mod arithmetic;
 mod conditions;
 mod date_bin;
+mod dependencies;
 mod distinct_sum;
 mod empty;
 mod equalities;
@@ -13,6 +14,7 @@ mod floats;
 mod minutes;
 mod physical;
 mod projections;
+mod rules;
 mod same_type;
 mod set_operations;
 mod size;
@@ -27,8 +29,9 @@ use std::sync::{Arc, LazyLock};
 use datafusion::logical_expr::{AggregateUDF, ScalarUDF};
 use datafusion::prelude::SessionContext;
 
-pub(crate) use conditions::optimizer_rules;
+pub(crate) use dependencies::PlainRelations;
 pub(crate) use physical::physical_rules;
+pub(crate) use rules::optimizer_rules;
 pub(crate) use size::{StructPlanner, limit_of, rows_at_once};
 pub(crate) use stored::stored;
 pub(crate) use subqueries::check_joined;

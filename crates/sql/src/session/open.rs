@@ -96,6 +96,7 @@ impl SqlSession {
             .with_expr_planners(vec![Arc::new(crate::checked::StructPlanner::new(
                 value_limit,
             ))])
+            .with_relation_planners(vec![Arc::new(crate::checked::PlainRelations)])
             .with_default_features()
             .with_optimizer_rules(crate::checked::optimizer_rules())
             .with_physical_optimizer_rules(crate::checked::physical_rules())

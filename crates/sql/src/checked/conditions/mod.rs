@@ -5,75 +5,44 @@
 //! any time: from the parts of a statement, from constants, from functions. So every condition is an argument of a
 //! function while the rule runs ([`apart`]). The lists for which joining is right are joined first ([`lists`]).
 //!
-//! The rule that pushes filters down joins comparisons with literals, and expects them written alike ([`pushed`]). The one
-//! that removes expressions that a query has twice also removes sort keys that others do not determine ([`sorts`]).
+//! The rule that pushes filters down joins comparisons with literals, and expects them written alike ([`pushed`]).
 
 mod apart;
 mod kept;
 mod lists;
 mod negation;
 mod pushed;
-mod sorts;
-
-use std::sync::Arc;
 
 use datafusion::common::Result;
 use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::{Expr, LogicalPlan};
-use datafusion::optimizer::optimizer::{ApplyOrder, Optimizer};
-use datafusion::optimizer::{OptimizerConfig, OptimizerRule};
+use datafusion::optimizer::OptimizerConfig;
 
-use crate::checked::subqueries::Marks;
+use super::rules::Rule;
 
-type Rule = Arc<dyn OptimizerRule + Send + Sync>;
-
-/// The rules of the query engine, of which those that would change an answer see nothing that they would change.
-pub(crate) fn optimizer_rules() -> Vec<Rule> {
-    let rules = Optimizer::new().rules.into_iter();
-    let rules = rules.map(|rule| match rule.name() {
-        "simplify_expressions" => Arc::new(Simplify(rule)) as Rule,
-        "push_down_filter" => Arc::new(pushed::PushDown(rule)) as Rule,
-        "decorrelate_predicate_subquery" => Arc::new(Marks(rule)) as Rule,
-        "eliminate_duplicated_expr" => Arc::new(sorts::AllSortKeys(rule)) as Rule,
-        _ => rule,
-    });
-    rules.collect()
-}
+pub(super) use pushed::push_down;
 
 /// The engine's rule that simplifies expressions, with the conditions of each set apart.
-#[derive(Debug)]
-struct Simplify(Rule);
-
-impl OptimizerRule for Simplify {
-    fn name(&self) -> &str {
-        self.0.name()
+pub(super) fn simplify(
+    rule: &Rule,
+    plan: LogicalPlan,
+    config: &dyn OptimizerConfig,
+) -> Result<Transformed<LogicalPlan>> {
+    let is_aggregate = matches!(plan, LogicalPlan::Aggregate(_));
+    let plan = changed(plan, apart::set_apart)?;
+    let simplified = rule.rewrite(plan.data, config)?;
+    if !plan.transformed {
+        return Ok(simplified);
     }
-
-    fn apply_order(&self) -> Option<ApplyOrder> {
-        self.0.apply_order()
+    let mut back = changed(simplified.data, apart::put_back)?.data;
+    // The rule may have put a projection above an aggregate.
+    if is_aggregate && !matches!(back, LogicalPlan::Aggregate(_)) {
+        back = back
+            .map_children(|input| changed(input, apart::put_back))?
+            .data;
     }
-
-    fn rewrite(
-        &self,
-        plan: LogicalPlan,
-        config: &dyn OptimizerConfig,
-    ) -> Result<Transformed<LogicalPlan>> {
-        let is_aggregate = matches!(plan, LogicalPlan::Aggregate(_));
-        let plan = changed(plan, apart::set_apart)?;
-        let simplified = self.0.rewrite(plan.data, config)?;
-        if !plan.transformed {
-            return Ok(simplified);
-        }
-        let mut back = changed(simplified.data, apart::put_back)?.data;
-        // The rule may have put a projection above an aggregate.
-        if is_aggregate && !matches!(back, LogicalPlan::Aggregate(_)) {
-            back = back
-                .map_children(|input| changed(input, apart::put_back))?
-                .data;
-        }
-        Ok(Transformed::yes(back))
-    }
+    Ok(Transformed::yes(back))
 }
 
 /// Changes the expressions of a plan node; their names stay.

@@ -6,48 +6,34 @@ use datafusion::common::Result;
 use datafusion::common::tree_node::Transformed;
 use datafusion::logical_expr::utils::{conjunction, iter_conjunction, split_conjunction_owned};
 use datafusion::logical_expr::{BinaryExpr, Expr, LogicalPlan, Operator, lit};
-use datafusion::optimizer::optimizer::ApplyOrder;
-use datafusion::optimizer::{OptimizerConfig, OptimizerRule};
+use datafusion::optimizer::OptimizerConfig;
 
-use super::Rule;
 use super::kept::Kept;
+use crate::checked::rules::Rule;
 
 /// The engine's rule that pushes filters down, except for the conditions that are [`Kept`]. Of the comparisons of a column
 /// with literals it keeps the narrowest one, and takes two different equalities for a contradiction: it compares them as
 /// texts, reads `2 < x` as `x >= 2`, and takes NULL for the least value. A filter that has just been moved below the
 /// projection that names a constant has all of these. So each filter is put in order when the rule comes to it: `2 < x` is
 /// `x > 2`, and `x > NULL` false.
-#[derive(Debug)]
-pub(super) struct PushDown(pub(super) Rule);
-
-impl OptimizerRule for PushDown {
-    fn name(&self) -> &str {
-        self.0.name()
+pub(in crate::checked) fn push_down(
+    rule: &Rule,
+    plan: LogicalPlan,
+    config: &dyn OptimizerConfig,
+) -> Result<Transformed<LogicalPlan>> {
+    if !matches!(plan, LogicalPlan::Filter(_) | LogicalPlan::Join(_)) {
+        return rule.rewrite(plan, config);
     }
-
-    fn apply_order(&self) -> Option<ApplyOrder> {
-        self.0.apply_order()
+    let Some((kept, rest)) = Kept::take(&plan)? else {
+        return in_order(plan).transform_data(|plan| rule.rewrite(plan, config));
+    };
+    if !matches!(rest, LogicalPlan::Filter(_) | LogicalPlan::Join(_)) {
+        return Ok(Transformed::no(plan));
     }
-
-    fn rewrite(
-        &self,
-        plan: LogicalPlan,
-        config: &dyn OptimizerConfig,
-    ) -> Result<Transformed<LogicalPlan>> {
-        if !matches!(plan, LogicalPlan::Filter(_) | LogicalPlan::Join(_)) {
-            return self.0.rewrite(plan, config);
-        }
-        let Some((kept, rest)) = Kept::take(&plan)? else {
-            return in_order(plan).transform_data(|plan| self.0.rewrite(plan, config));
-        };
-        if !matches!(rest, LogicalPlan::Filter(_) | LogicalPlan::Join(_)) {
-            return Ok(Transformed::no(plan));
-        }
-        let moved = in_order(rest).transform_data(|plan| self.0.rewrite(plan, config))?;
-        match moved.transformed {
-            true => kept.put_back(moved),
-            false => Ok(Transformed::no(plan)),
-        }
+    let moved = in_order(rest).transform_data(|plan| rule.rewrite(plan, config))?;
+    match moved.transformed {
+        true => kept.put_back(moved),
+        false => Ok(Transformed::no(plan)),
     }
 }
 

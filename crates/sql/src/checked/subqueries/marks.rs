@@ -14,47 +14,36 @@ use datafusion::logical_expr::{
     ColumnarValue, Expr, Filter, Join, JoinType, LogicalPlan, LogicalPlanBuilder,
     ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
 };
-use datafusion::optimizer::optimizer::ApplyOrder;
-use datafusion::optimizer::{OptimizerConfig, OptimizerRule};
+use datafusion::optimizer::OptimizerConfig;
 
-type Rule = Arc<dyn OptimizerRule + Send + Sync>;
+use crate::checked::rules::Rule;
 
 /// The engine's rule for EXISTS and IN in filters, extended to the other places.
-#[derive(Debug)]
-pub(in crate::checked) struct Marks(pub(in crate::checked) Rule);
-
-impl OptimizerRule for Marks {
-    fn name(&self) -> &str {
-        self.0.name()
+pub(in crate::checked) fn mark(
+    rule: &Rule,
+    plan: LogicalPlan,
+    config: &dyn OptimizerConfig,
+) -> Result<Transformed<LogicalPlan>> {
+    // Also joins the queries inside of those of a plan.
+    let rewritten = rule.rewrite(plan, config)?;
+    if matches!(rewritten.data, LogicalPlan::Filter(_)) || !has_marks(&rewritten.data)? {
+        return Ok(rewritten);
     }
-
-    fn apply_order(&self) -> Option<ApplyOrder> {
-        self.0.apply_order()
-    }
-
-    fn rewrite(
-        &self,
-        plan: LogicalPlan,
-        config: &dyn OptimizerConfig,
-    ) -> Result<Transformed<LogicalPlan>> {
-        // Also joins the queries inside of those of a plan.
-        let rewritten = self.0.rewrite(plan, config)?;
-        if matches!(rewritten.data, LogicalPlan::Filter(_)) || !has_marks(&rewritten.data)? {
-            return Ok(rewritten);
-        }
-        match rewritten.data {
-            LogicalPlan::Join(join) => self.in_join(join, config).map(Transformed::yes),
-            plan => self.in_node(plan, config),
-        }
+    let marks = Marks { rule, config };
+    match rewritten.data {
+        LogicalPlan::Join(join) => marks.in_join(join).map(Transformed::yes),
+        plan => marks.in_node(plan),
     }
 }
 
-impl Marks {
-    fn in_node(
-        &self,
-        plan: LogicalPlan,
-        config: &dyn OptimizerConfig,
-    ) -> Result<Transformed<LogicalPlan>> {
+/// The rule for filters.
+struct Marks<'a> {
+    rule: &'a Rule,
+    config: &'a dyn OptimizerConfig,
+}
+
+impl Marks<'_> {
+    fn in_node(&self, plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
         let input = match plan.inputs().as_slice() {
             [input] => LogicalPlan::clone(input),
             _ => return Ok(Transformed::no(plan)),
@@ -68,7 +57,7 @@ impl Marks {
             .iter()
             .map(|expr| names.as_ref().map(|names| names.save(expr)))
             .collect();
-        let (input, exprs) = self.marked(input, exprs, config)?;
+        let (input, exprs) = self.marked(input, exprs)?;
         let exprs = exprs.into_iter().zip(saved).map(|(expr, name)| match name {
             Some(name) => name.restore(expr),
             None => expr,
@@ -78,7 +67,7 @@ impl Marks {
     }
 
     /// A condition of an inner join may stand above it. That of another one may be about one side only.
-    fn in_join(&self, mut join: Join, config: &dyn OptimizerConfig) -> Result<LogicalPlan> {
+    fn in_join(&self, mut join: Join) -> Result<LogicalPlan> {
         let conditions = join
             .filter
             .take()
@@ -102,8 +91,8 @@ impl Marks {
             }
         }
         let schema = Arc::clone(&join.schema);
-        let (left, on_left) = self.marked(Arc::unwrap_or_clone(join.left), on_left, config)?;
-        let (right, on_right) = self.marked(Arc::unwrap_or_clone(join.right), on_right, config)?;
+        let (left, on_left) = self.marked(Arc::unwrap_or_clone(join.left), on_left)?;
+        let (right, on_right) = self.marked(Arc::unwrap_or_clone(join.right), on_right)?;
         let marked = Join::try_new(
             Arc::new(left),
             Arc::new(right),
@@ -118,19 +107,17 @@ impl Marks {
         match conjunction(above) {
             Some(above) => {
                 let filter = Filter::try_new(above, Arc::new(plan))?;
-                Ok(self.0.rewrite(LogicalPlan::Filter(filter), config)?.data)
+                Ok(self
+                    .rule
+                    .rewrite(LogicalPlan::Filter(filter), self.config)?
+                    .data)
             }
             None => Ok(plan),
         }
     }
 
     /// A plan with columns for the EXISTS of expressions, and the expressions with these columns.
-    fn marked(
-        &self,
-        plan: LogicalPlan,
-        exprs: Vec<Expr>,
-        config: &dyn OptimizerConfig,
-    ) -> Result<(LogicalPlan, Vec<Expr>)> {
+    fn marked(&self, plan: LogicalPlan, exprs: Vec<Expr>) -> Result<(LogicalPlan, Vec<Expr>)> {
         let mut marks = Vec::new();
         for expr in &exprs {
             if is_mark_within(expr)? {
@@ -142,7 +129,10 @@ impl Marks {
         }
         let function = ScalarFunction::new_udf(Arc::clone(&ALL), marks);
         let filter = Filter::try_new(Expr::ScalarFunction(function), Arc::new(plan))?;
-        let joined = self.0.rewrite(LogicalPlan::Filter(filter), config)?.data;
+        let joined = self
+            .rule
+            .rewrite(LogicalPlan::Filter(filter), self.config)?
+            .data;
         let joined = match joined {
             LogicalPlan::Projection(projection) => Arc::unwrap_or_clone(projection.input),
             other => other,

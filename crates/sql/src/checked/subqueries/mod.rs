@@ -27,8 +27,8 @@ use datafusion::optimizer::AnalyzerRule;
 
 use membership::Membership;
 
-pub(super) use marks::Marks;
 pub(crate) use marks::check_joined;
+pub(super) use marks::mark;
 
 /// Corrects subqueries, or refuses them.
 #[derive(Debug)]

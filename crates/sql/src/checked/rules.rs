@@ -1,0 +1,80 @@
+//! The rules of the query engine, of which those that would change an answer see nothing that they would change.
+
+use std::sync::Arc;
+
+use datafusion::common::Result;
+use datafusion::common::tree_node::Transformed;
+use datafusion::logical_expr::LogicalPlan;
+use datafusion::optimizer::optimizer::{ApplyOrder, Optimizer};
+use datafusion::optimizer::{OptimizerConfig, OptimizerRule};
+
+use super::conditions::{push_down, simplify};
+use super::dependencies::without_dependencies;
+use super::subqueries::mark;
+
+pub(super) type Rule = Arc<dyn OptimizerRule + Send + Sync>;
+
+/// Applies a rule of the engine to a node, or to a plan if the rule goes through plans itself.
+type Rewrite = fn(&Rule, LogicalPlan, &dyn OptimizerConfig) -> Result<Transformed<LogicalPlan>>;
+
+/// The engine's rules in their order, with their names.
+pub(crate) fn optimizer_rules() -> Vec<Rule> {
+    let rules = Optimizer::new().rules.into_iter();
+    let rules = rules.map(|rule| {
+        let rewrite: Rewrite = match rule.name() {
+            "simplify_expressions" => simplify,
+            "push_down_filter" => push_down,
+            "decorrelate_predicate_subquery" => mark,
+            "eliminate_duplicated_expr"
+            | "eliminate_join"
+            | "optimize_projections"
+            | "replace_distinct_aggregate" => without_dependencies,
+            _ => return rule,
+        };
+        Arc::new(Wrapped { rule, rewrite }) as Rule
+    });
+    rules.collect()
+}
+
+/// A rule with another way to apply it.
+#[derive(Debug)]
+struct Wrapped {
+    rule: Rule,
+    rewrite: Rewrite,
+}
+
+impl OptimizerRule for Wrapped {
+    fn name(&self) -> &str {
+        self.rule.name()
+    }
+
+    fn apply_order(&self) -> Option<ApplyOrder> {
+        self.rule.apply_order()
+    }
+
+    fn rewrite(
+        &self,
+        plan: LogicalPlan,
+        config: &dyn OptimizerConfig,
+    ) -> Result<Transformed<LogicalPlan>> {
+        (self.rewrite)(&self.rule, plan, config)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A rule that the engine renames would be applied as it is.
+    #[test]
+    fn the_rules_are_there() {
+        let wrapped = |rule: &Rule| format!("{rule:?}").starts_with("Wrapped");
+        assert_eq!(
+            optimizer_rules()
+                .iter()
+                .filter(|rule| wrapped(rule))
+                .count(),
+            7
+        );
+    }
+}
