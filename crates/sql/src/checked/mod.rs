@@ -12,6 +12,7 @@ mod equalities;
 mod extremes;
 mod floats;
 mod minutes;
+mod orders;
 mod physical;
 mod projections;
 mod rules;
@@ -21,6 +22,7 @@ mod size;
 mod stored;
 mod subqueries;
 mod sum;
+mod unsigned;
 mod using;
 mod windows;
 
@@ -35,6 +37,7 @@ pub(crate) use rules::optimizer_rules;
 pub(crate) use size::{StructPlanner, limit_of, rows_at_once};
 pub(crate) use stored::stored;
 pub(crate) use subqueries::check_joined;
+pub(crate) use unsigned::SignedNumbers;
 
 /// Makes the arithmetic of a session checked, and limits the bytes that a function returns for a batch.
 pub(crate) fn register(context: &SessionContext, limit: usize) {

@@ -1,7 +1,9 @@
-//! Filters in physical plans. The engine's rule moves them below any node, and finds the columns of the next node by their
-//! names alone: above a join of two relations with a column `k`, both are one column then. The logical plan has moved them
-//! already, by qualified names. So the rule is applied only where a filter is directly above a scan, which takes
-//! conditions in to skip parts of files.
+//! Filters in physical plans, and the list of their rules.
+//!
+//! The engine's rule for filters moves them below any node, and finds the columns of the next node by their names alone:
+//! above a join of two relations with a column `k`, both are one column then. The logical plan has moved them already, by
+//! qualified names. So the rule is applied only where a filter is directly above a scan, which takes conditions in to skip
+//! parts of files.
 
 use std::sync::Arc;
 
@@ -13,18 +15,33 @@ use datafusion::physical_optimizer::optimizer::PhysicalOptimizer;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::filter::FilterExec;
 
+use super::orders::{KeptSorts, MissingSorts};
+
 type Rule = Arc<dyn PhysicalOptimizerRule + Send + Sync>;
 
-/// The engine's rules for physical plans, without those that move filters by names.
+/// The engine's rules for physical plans, without those that change an answer.
 pub(crate) fn physical_rules() -> Vec<Rule> {
-    let rules = PhysicalOptimizer::new().rules.into_iter();
-    let rules = rules.filter_map(|rule| match rule.name() {
-        "FilterPushdown" => Some(Arc::new(IntoScans(rule)) as Rule),
-        // Conditions that are found while a query runs.
-        "FilterPushdown(Post)" => None,
-        _ => Some(rule),
-    });
-    rules.collect()
+    let mut rules = Vec::new();
+    for rule in PhysicalOptimizer::new().rules {
+        match rule.name() {
+            // Of an aggregate with FILTER it takes the value from the aggregate of an inner query. `max` of a file is
+            // wrong if there are NaNs, which are not in the statistics of Parquet.
+            "aggregate_statistics" => {}
+            // It adds sorts, and removes them.
+            "EnsureRequirements" => rules.extend([Arc::new(KeptSorts) as Rule, rule]),
+            "FilterPushdown" => rules.push(Arc::new(IntoScans(rule)) as Rule),
+            // Conditions that are found while a query runs.
+            "FilterPushdown(Post)" => {}
+            // The first one adds a node that wants the order of the query, the second one removes it.
+            "OutputRequirements" if !rules.is_empty() => {
+                rules.extend([Arc::new(MissingSorts) as Rule, rule]);
+            }
+            // The last rule; it changes nothing.
+            "SanityCheckPlan" => rules.extend([Arc::new(MissingSorts) as Rule, rule]),
+            _ => rules.push(rule),
+        }
+    }
+    rules
 }
 
 /// The engine's rule, applied to filters of scans.
@@ -55,5 +72,27 @@ impl PhysicalOptimizerRule for IntoScans {
 
     fn schema_check(&self) -> bool {
         self.0.schema_check()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A rule that the engine renames would be applied as it is.
+    #[test]
+    fn the_rules_are_there() {
+        let engine = PhysicalOptimizer::new().rules.len();
+        let rules = physical_rules();
+        let has = |name| {
+            rules
+                .iter()
+                .filter(|rule| format!("{rule:?}").contains(name))
+                .count()
+        };
+        assert_eq!(
+            (rules.len(), has("IntoScans"), has("MissingSorts")),
+            (engine, 1, 2)
+        );
     }
 }

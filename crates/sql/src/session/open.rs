@@ -93,9 +93,10 @@ impl SqlSession {
         let state = SessionStateBuilder::new()
             .with_config(config)
             .with_runtime_env(environment)
-            .with_expr_planners(vec![Arc::new(crate::checked::StructPlanner::new(
-                value_limit,
-            ))])
+            .with_expr_planners(vec![
+                Arc::new(crate::checked::StructPlanner::new(value_limit)),
+                Arc::new(crate::checked::SignedNumbers),
+            ])
             .with_relation_planners(vec![Arc::new(crate::checked::PlainRelations)])
             .with_default_features()
             .with_optimizer_rules(crate::checked::optimizer_rules())

@@ -1,0 +1,112 @@
+"""Random tables that both systems have, their values, and conditions on them."""
+
+import datetime as dt
+
+TYPES = {
+    "int": "BIGINT",
+    "float": "DOUBLE",
+    "bool": "BOOLEAN",
+    "date": "DATE",
+    "time": "TIMESTAMP",
+    "text": "VARCHAR",
+}
+LABELS = {
+    "": lambda held: True,
+    "a": lambda held: "a" in held,
+    "b": lambda held: "b" in held,
+    "a&b": lambda held: {"a", "b"} <= held,
+    "a|b": lambda held: bool(held & {"a", "b"}),
+}
+WORDS = ["", "a", "b", "ab", "abc", "b'c", "Ä", "é%", "x_y", "zz", "\U0001f600", "a b"]
+
+
+class Table:
+    """A table of both systems."""
+
+    def __init__(self, rng, name):
+        self.name = name
+        # What FROM may say, once there are files of the visible rows, too.
+        self.names = [name]
+        self.keys = [
+            (f"k{at}", rng.choice(["int", "text", "date", "time"]))
+            for at in range(rng.randint(1, 2))
+        ]
+        self.columns = [(f"c{at}", rng.choice(list(TYPES))) for at in range(rng.randint(1, 5))]
+        self.labelled = rng.random() < 0.7
+        self.fields = self.keys + self.columns
+        self.rows = rng.choice([0, 5, 40, 200])
+
+    def create(self, label):
+        columns = [f"{name} {TYPES[kind]}" for name, kind in self.fields]
+        keys = f"PRIMARY KEY ({', '.join(name for name, _ in self.keys)})"
+        if not label:
+            return f"CREATE TABLE {self.name} ({', '.join(columns)})"
+        if self.labelled:
+            return (
+                f"CREATE TABLE {self.name} ({', '.join([*columns, 'l VARCHAR', keys])}) "
+                "WITH (label = 'l')"
+            )
+        return f"CREATE TABLE {self.name} ({', '.join([*columns, keys])})"
+
+
+def value(rng, kind):
+    if kind == "int":
+        return rng.choice([rng.randint(-3, 3), rng.randint(-1000, 1000), 255, 256, -256, 65536])
+    if kind == "float":
+        return rng.choice([rng.randint(-8, 8) / 4, rng.randint(-4000, 4000) / 4])
+    if kind == "bool":
+        return rng.random() < 0.5
+    if kind == "date":
+        return dt.date(1970, 1, 1) + dt.timedelta(
+            days=rng.choice([rng.randint(-3, 3), 19000, -400])
+        )
+    if kind == "time":
+        return dt.datetime(1970, 1, 1) + dt.timedelta(
+            seconds=rng.randint(-2, 2), microseconds=rng.choice([0, 1, 999999])
+        )
+    return rng.choice(WORDS)
+
+
+def literal(value):
+    if value is None:
+        return "NULL"
+    if isinstance(value, bool):
+        return str(value).upper()
+    if isinstance(value, dt.datetime):
+        return f"TIMESTAMP '{value.isoformat(sep=' ')}'"
+    if isinstance(value, dt.date):
+        return f"DATE '{value.isoformat()}'"
+    if isinstance(value, str):
+        return "'" + value.replace("'", "''") + "'"
+    if isinstance(value, float):
+        return f"CAST({value!r} AS DOUBLE)"
+    return str(value)
+
+
+def condition(rng, fields, depth=0):
+    """A condition on fields, pairs of an expression and its kind."""
+    choice = rng.random()
+    if depth < 2 and choice < 0.35:
+        parts = [condition(rng, fields, depth + 1) for _ in range(rng.randint(2, 3))]
+        return "(" + f" {rng.choice(['AND', 'AND', 'OR'])} ".join(parts) + ")"
+    if depth < 2 and choice < 0.42:
+        return f"NOT ({condition(rng, fields, depth + 1)})"
+    name, kind = rng.choice(fields)
+    choice = rng.random()
+    if choice < 0.12:
+        return f"{name} IS {rng.choice(['', 'NOT '])}NULL"
+    if choice < 0.25:
+        values = ", ".join(literal(value(rng, kind)) for _ in range(rng.randint(1, 4)))
+        return f"{name} {rng.choice(['', 'NOT '])}IN ({values})"
+    if choice < 0.38 and kind != "bool":
+        low, high = sorted((value(rng, kind), value(rng, kind)))
+        return f"{name} BETWEEN {literal(low)} AND {literal(high)}"
+    if choice < 0.55 and kind == "text":
+        pattern = rng.choice(["a%", "%b", "%b%", "_", "a_%", "x\\_%", "", "%", "b'%"])
+        if "\\" not in pattern:
+            return f"{name} {rng.choice(['', 'NOT '])}LIKE {literal(pattern)}"
+    other = [found for found in fields if found[1] == kind and found[0] != name]
+    if choice > 0.9 and other:
+        return f"{name} {rng.choice(['=', '<', '>='])} {rng.choice(other)[0]}"
+    operator = rng.choice(["=", "<>", "<", "<=", ">", ">="])
+    return f"{name} {operator} {literal(value(rng, kind))}"
