@@ -14,7 +14,7 @@
 //! that any more; the last check then refuses the plan.
 //!
 //! So two rules are added. Before the rule of the engine that adds and removes sorts, [`KeptSorts`] hides the order of
-//! everything below a sort of the query but a scan: a sort with a limit that is removed is lost. After it, [`MissingSorts`] corrects what
+//! everything below a sort of the query but scans: a sort with a limit that is removed is lost. After it, [`MissingSorts`] corrects what
 //! the nodes say, and sorts where a node wants another order: aggregates, windows, and the query as a whole.
 
 mod corrected;
@@ -31,6 +31,7 @@ use datafusion::physical_plan::execution_plan::{ChildrenPropertiesMode, ReplaceC
 use datafusion::physical_plan::filter::FilterExec;
 use datafusion::physical_plan::projection::ProjectionExec;
 use datafusion::physical_plan::sorts::sort::SortExec;
+use datafusion::physical_plan::union::UnionExec;
 use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties};
 
 use corrected::Corrected;
@@ -66,13 +67,12 @@ impl PhysicalOptimizerRule for KeptSorts {
     }
 }
 
-/// Whether a plan is a scan, with conditions and expressions.
+/// Whether a plan is a scan or several, with conditions and expressions.
 fn is_scan(plan: &Arc<dyn ExecutionPlan>) -> bool {
-    match plan.children().as_slice() {
-        [] => true,
-        [input] => (plan.is::<ProjectionExec>() || plan.is::<FilterExec>()) && is_scan(input),
-        _ => false,
-    }
+    let inputs = plan.children();
+    let keeps_order =
+        plan.is::<ProjectionExec>() || plan.is::<FilterExec>() || plan.is::<UnionExec>();
+    inputs.is_empty() || (keeps_order && inputs.into_iter().all(is_scan))
 }
 
 /// Sorts what is not sorted as a node wants it.
