@@ -39,7 +39,7 @@ test: ## everything a change must pass: format, lints, tests (a real Accumulo to
 	$(CARGO) fmt --check
 	$(CARGO) clippy --all-targets -- -D warnings
 	$(CARGO) clippy -p ostrakon-python -- -D warnings
-	$(CARGO) test
+	scripts/watched 50 $(CARGO) test
 	$(CARGO) test --bench '*'
 	$(CARGO) clippy -p ostrakon --no-default-features --features jemalloc -- -D warnings
 	$(CARGO) clippy -p ostrakon-bench-compare --all-targets -- -D warnings

@@ -13,16 +13,20 @@ use super::values::authorizations;
 A table with a schema is a relation of records. Any other table is a relation of entries, with the
 columns row, family, qualifier, visibility, timestamp and value. cells.TABLE is the relation of
 entries for every table. An event type is events.TYPE. A file is named by its path, in quotes.
-EXPLAIN shows which rows and columns a query reads. Without -c and -f, statements are read from
-stdin; if stdin is a terminal, a prompt with completion and history opens, where \\? shows help.
+EXPLAIN shows which rows and columns a query reads. Without statements and files, statements are
+read from stdin; if stdin is a terminal, a prompt with completion and history opens, where \\? shows
+help.
 The first statement that fails sets the exit code, and the statements after it are not run.
 
 Examples:
-  ostrakon sql -c 'SELECT row, value FROM people WHERE family = '\\''contact'\\'' LIMIT 10'
+  ostrakon sql 'SELECT row, value FROM people WHERE family = '\\''contact'\\'' LIMIT 10'
   ostrakon sql -c 'CREATE TABLE city (name VARCHAR, people BIGINT, PRIMARY KEY (name))'
   ostrakon sql -c \"INSERT INTO city SELECT * FROM 'city.csv'\"
   ostrakon sql -f report.sql --format parquet --output report.parquet")]
 pub(crate) struct SqlArgs {
+    /// A statement, or several that end with `;`, as with -c
+    #[arg(value_name = "QUERY")]
+    pub(crate) query: Option<String>,
     /// A statement, or several that end with `;` (repeatable)
     #[arg(short, long = "command", value_name = "QUERY")]
     pub(crate) command: Vec<String>,

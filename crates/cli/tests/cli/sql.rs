@@ -495,3 +495,21 @@ fn statements_of_too_many_queries_are_errors() {
     let deep = format!("WITH a0 AS (SELECT 1 AS k){named} SELECT count(*) FROM a199");
     folder.ok(&["sql", "-c", &deep]);
 }
+
+#[test]
+fn a_statement_may_be_the_argument() {
+    let folder = Folder::with_table();
+    assert_eq!(
+        folder.ok(&[
+            "sql",
+            "SELECT SUM(n), 1 + n FROM (VALUES (2)) x (n) GROUP BY n",
+            "-c",
+            "SELECT 3"
+        ]),
+        "sum(n)  1 + n\n     2      3\n3\n3\n"
+    );
+    let file = folder.write("report.sql", "SELECT 1");
+    let err = folder.fails(2, &["sql", &file]);
+    assert!(err.contains("sql -f '"), "{err}");
+    assert_eq!(folder.ok(&["sql", "-f", &file]), "1\n1\n");
+}

@@ -4,8 +4,8 @@ use std::collections::{HashMap, HashSet};
 use std::ops::ControlFlow;
 
 use datafusion::sql::sqlparser::ast::{
-    Expr, GroupByExpr, Ident, Query, Select, SelectItem, SetExpr, Value, WildcardAdditionalOptions,
-    visit_expressions,
+    Expr, GroupByExpr, Ident, ObjectNamePart, Query, Select, SelectItem, SetExpr, Value,
+    WildcardAdditionalOptions, visit_expressions, visit_expressions_mut,
 };
 
 /// Names the second `a` of `SELECT a, a` `a_1`, and so on, and parameters `?1`, `?2` by their places.
@@ -98,6 +98,54 @@ pub(super) fn name_casts(query: &mut Query) {
     }
 }
 
+/// Names the computed columns of a query as they are written: `sum(people)` and not `sum(city.people)`, `a + 1` and not
+/// `t.a + Int64(1)`. Those of queries within it keep the engine's names. So do those of a sorted query with DISTINCT, whose
+/// ORDER BY has to find them.
+pub(super) fn name_as_written(query: &mut Query) {
+    let is_sorted = query.order_by.is_some();
+    let SetExpr::Select(select) = &mut *query.body else {
+        return;
+    };
+    if select.distinct.is_some() && is_sorted {
+        return;
+    }
+    let mut taken: HashSet<String> = select.projection.iter().filter_map(name).collect();
+    let given: HashSet<String> = select.projection.iter().filter_map(alias).collect();
+    for item in &mut select.projection {
+        if let SelectItem::UnnamedExpr(expr) = item
+            && column_name(expr).is_none()
+        {
+            let text = expr.to_string();
+            // In capitals if there is the same with small letters.
+            let mut written = as_written(expr);
+            if written != text && !taken.insert(written.clone()) {
+                written.clone_from(&text);
+            }
+            if !given.contains(&written) {
+                *item = named(expr.clone(), written);
+            }
+        }
+    }
+}
+
+/// The text of an expression, with the names of functions in small letters.
+fn as_written(expr: &Expr) -> String {
+    let mut expr = expr.clone();
+    let _: ControlFlow<()> = visit_expressions_mut(&mut expr, |part| {
+        if let Expr::Function(function) = part {
+            for name in &mut function.name.0 {
+                if let ObjectNamePart::Identifier(name) = name
+                    && name.quote_style.is_none()
+                {
+                    name.value.make_ascii_lowercase();
+                }
+            }
+        }
+        ControlFlow::Continue(())
+    });
+    expr.to_string()
+}
+
 fn has_condition_on_query(expr: &Expr) -> bool {
     visit_expressions(expr, |part| match part {
         Expr::Exists { .. } | Expr::InSubquery { .. } | Expr::AnyOp { .. } | Expr::AllOp { .. } => {
@@ -152,6 +200,33 @@ fn column_name(expr: &Expr) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::super::parse_statements;
+
+    #[test]
+    fn computed_columns_have_their_text_as_a_name() {
+        for (text, shown) in [
+            (
+                "SELECT COUNT(*), Sum(a+1), a FROM t ORDER BY 1",
+                r#"SELECT COUNT(*) AS "count(*)", Sum(a + 1) AS "sum(a + 1)", a FROM t ORDER BY 1"#,
+            ),
+            ("SELECT 1, 'x' AS x", r#"SELECT 1 AS "1", 'x' AS x"#),
+            (
+                r#"SELECT a AS "sum(b)", sum(b), SUM(b) FROM t"#,
+                r#"SELECT a AS "sum(b)", sum(b), SUM(b) AS "SUM(b)" FROM t"#,
+            ),
+            (
+                "SELECT a + 1 FROM (SELECT a * 2 FROM t)",
+                r#"SELECT a + 1 AS "a + 1" FROM (SELECT a * 2 FROM t)"#,
+            ),
+            (
+                "SELECT DISTINCT a + 1 FROM t ORDER BY a + 1",
+                "SELECT DISTINCT a + 1 FROM t ORDER BY a + 1",
+            ),
+        ] {
+            let parsed = parse_statements(text).expect(text);
+            let found = parsed.first().expect("one").statement.to_string();
+            assert_eq!(found, shown);
+        }
+    }
 
     /// In a time that does not grow with the square of their number.
     #[test]

@@ -23,7 +23,7 @@ const QUERIES_MAX: usize = 200;
 /// Corrects a statement.
 ///
 /// * `TIMESTAMP` is of microseconds, as in tables. The engine's default of nanoseconds ends in 2262.
-/// * Columns that the engine would give one name have two.
+/// * Columns that the engine would give one name have two, and those of the outermost query are named as they are written.
 ///
 /// # Errors
 /// An expression that is too deep; `IS DISTINCT FROM` whose right side the parser took too far; a clause that the engine
@@ -45,10 +45,13 @@ fn correct_ast(ast: &mut Ast) -> Result<()> {
         subqueries: 0,
         named: 0,
     };
-    match ast.visit(&mut correction) {
-        ControlFlow::Continue(()) => Ok(()),
-        ControlFlow::Break(error) => Err(error),
+    if let ControlFlow::Break(error) = ast.visit(&mut correction) {
+        return Err(error);
     }
+    if let Ast::Query(query) = ast {
+        names::name_as_written(query);
+    }
+    Ok(())
 }
 
 struct Correction {

@@ -272,6 +272,17 @@ fn threads_see_their_own_last_write() {
     });
 }
 
+/// Tells other threads that one has panicked, for which they would wait forever.
+struct Failure<'a>(&'a AtomicBool);
+
+impl Drop for Failure<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.store(true, Ordering::SeqCst);
+        }
+    }
+}
+
 /// A lock is an entry that is put if absent and deleted afterwards.
 #[test]
 fn a_lock_that_is_given_back_within_a_millisecond_is_never_held_twice() {
@@ -280,13 +291,16 @@ fn a_lock_that_is_given_back_within_a_millisecond_is_never_held_twice() {
     store.create_table("t", &TableOptions::default()).unwrap();
     let table = store.table("t").unwrap();
     let (held, taken) = (AtomicBool::new(false), AtomicU64::new(0));
+    let failed = AtomicBool::new(false);
     std::thread::scope(|scope| {
         for thread in 0..4_u8 {
             let (table, held, taken, clock) = (&table, &held, &taken, &clock);
+            let failed = &failed;
             scope.spawn(move || {
+                let _failure = Failure(failed);
                 // Every thread takes the lock as often, however long it waits for its turn.
                 let mut round = 0;
-                while round < 40 {
+                while round < 40 && !failed.load(Ordering::SeqCst) {
                     let mut put = Mutation::new("lock");
                     put.put("f", "0", [thread]).unwrap();
                     let take = ConditionalMutation {

@@ -241,7 +241,13 @@ fn show(
 
 /// The texts of the statements.
 fn texts(args: &SqlArgs) -> Result<Vec<String>> {
-    let mut texts = args.command.clone();
+    if let Some(query) = &args.query
+        && Path::new(query).is_file()
+    {
+        let next = format!("run it with -f: ostrakon sql -f '{query}'");
+        return Err(Failure::usage("the statement is the name of a file").next(&next));
+    }
+    let mut texts: Vec<String> = args.query.iter().chain(&args.command).cloned().collect();
     for path in &args.file {
         texts.push(match path == Path::new("-") {
             true => stdin()?,

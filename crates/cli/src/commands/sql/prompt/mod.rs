@@ -35,7 +35,10 @@ ends a query or discards what was typed, Ctrl-D leaves. A line that begins with 
 
 /// Whether statements come from a person.
 pub(super) fn is_wanted(args: &SqlArgs) -> bool {
-    args.command.is_empty() && args.file.is_empty() && std::io::stdin().is_terminal()
+    args.query.is_none()
+        && args.command.is_empty()
+        && args.file.is_empty()
+        && std::io::stdin().is_terminal()
 }
 
 /// How rows are shown from now on.
