@@ -22,6 +22,7 @@ mod size;
 mod stored;
 mod subqueries;
 mod sum;
+mod times_of_day;
 mod unsigned;
 mod using;
 mod windows;
@@ -56,6 +57,7 @@ pub(crate) fn register(context: &SessionContext, limit: usize) {
     }
     context.register_udf(ScalarUDF::from(date_bin::DateBin::new()));
     context.add_analyzer_rule(Arc::new(minutes::MinutesOfTimes));
+    context.add_analyzer_rule(Arc::new(times_of_day::TimesOfDay));
     size::register(context, limit);
 }
 

@@ -1,4 +1,6 @@
-//! Numbers of rows are BIGINT, as in other databases. The engine's are unsigned, and it refuses `-rank() OVER (…)`.
+//! Functions that number rows. Their results are BIGINT, as in other databases: the engine's are unsigned, and it refuses
+//! `-rank() OVER (…)`. They have a frame of rows, which does not matter to them: for another one the engine computes with
+//! the values of ORDER BY, which it cannot do with bytes.
 
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::Result;
@@ -6,7 +8,7 @@ use datafusion::logical_expr::expr::{AggregateFunction, WindowFunction, WindowFu
 use datafusion::logical_expr::planner::{
     ExprPlanner, PlannerResult, RawAggregateExpr, RawWindowExpr,
 };
-use datafusion::logical_expr::{Expr, cast};
+use datafusion::logical_expr::{Expr, WindowFrame, cast};
 
 /// The functions that return unsigned numbers whatever their arguments are.
 const UNSIGNED: [&str; 6] = [
@@ -18,7 +20,19 @@ const UNSIGNED: [&str; 6] = [
     "row_number",
 ];
 
-/// Plans these functions with a signed result.
+/// The functions of windows that have one result whatever the frame is.
+const WITHOUT_FRAME: [&str; 8] = [
+    "cume_dist",
+    "dense_rank",
+    "lag",
+    "lead",
+    "ntile",
+    "percent_rank",
+    "rank",
+    "row_number",
+];
+
+/// Plans these functions with a signed result, and a frame of rows.
 #[derive(Debug)]
 pub(crate) struct SignedNumbers;
 
@@ -38,7 +52,10 @@ impl ExprPlanner for SignedNumbers {
         Ok(signed(Expr::AggregateFunction(call)))
     }
 
-    fn plan_window(&self, raw: RawWindowExpr) -> Result<PlannerResult<RawWindowExpr>> {
+    fn plan_window(&self, mut raw: RawWindowExpr) -> Result<PlannerResult<RawWindowExpr>> {
+        if WITHOUT_FRAME.contains(&raw.func_def.name()) {
+            raw.window_frame = WindowFrame::new(Some(true));
+        }
         if !UNSIGNED.contains(&raw.func_def.name()) {
             return Ok(PlannerResult::Original(raw));
         }

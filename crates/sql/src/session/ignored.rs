@@ -107,6 +107,9 @@ pub(super) fn check_relation(relation: &TableFactor) -> Result<()> {
     {
         return check_joins(table_with_joins);
     }
+    if let TableFactor::Derived { sample, .. } = relation {
+        return check(&[("TABLESAMPLE", sample.is_some())]);
+    }
     let TableFactor::Table {
         with_hints,
         version,

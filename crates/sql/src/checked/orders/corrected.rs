@@ -6,6 +6,8 @@ use std::sync::Arc;
 use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::common::{JoinType, Result};
 use datafusion::execution::TaskContext;
+use datafusion::physical_expr::equivalence::{EquivalenceClass, EquivalenceGroup};
+use datafusion::physical_expr::expressions::Column;
 use datafusion::physical_expr::{EquivalenceProperties, OrderingRequirements, PhysicalExpr};
 use datafusion::physical_plan::aggregates::AggregateExec;
 use datafusion::physical_plan::execution_plan::{ChildrenPropertiesMode, ReplaceChildrenOptions};
@@ -51,24 +53,29 @@ impl Corrected {
             return Ok(Some(Self::new(node, nothing)));
         }
         if node.is::<BoundedWindowAggExec>() || node.is::<WindowAggExec>() {
-            return Ok(Self::of_window(node));
+            return Self::of_window(node);
         }
-        Ok(join_type_of(node).and_then(|join_type| Self::of_join(node, join_type)))
+        match join_type_of(node) {
+            Some(join_type) => Self::of_join(node, join_type),
+            None => Ok(None),
+        }
     }
 
-    /// A window has the orders of its input, whose columns are its first ones.
-    fn of_window(node: &Arc<dyn ExecutionPlan>) -> Option<Self> {
+    /// What is known of the input of a window, whose columns are its first ones.
+    fn of_window(node: &Arc<dyn ExecutionPlan>) -> Result<Option<Self>> {
         let sides = node.children();
-        let input = sides.first()?.equivalence_properties();
-        let mut known = EquivalenceProperties::new(node.schema());
-        known.add_orderings(input.oeq_class().iter().cloned());
-        Some(Self::new(node, known))
+        let Some(input) = sides.first() else {
+            return Ok(None);
+        };
+        let known = EquivalenceProperties::new(node.schema())
+            .extend(input.equivalence_properties().clone())?;
+        Ok(Some(Self::new(node, known)))
     }
 
-    fn of_join(node: &Arc<dyn ExecutionPlan>, join_type: JoinType) -> Option<Self> {
+    fn of_join(node: &Arc<dyn ExecutionPlan>, join_type: JoinType) -> Result<Option<Self>> {
         let sides = node.children();
         let [left, right] = sides.as_slice() else {
-            return None;
+            return Ok(None);
         };
         let has_values = |side: &Arc<dyn ExecutionPlan>| {
             side.equivalence_properties()
@@ -84,8 +91,7 @@ impl Corrected {
             _ => false,
         };
         if with_nulls {
-            let nothing = EquivalenceProperties::new(node.schema());
-            return Some(Self::new(node, nothing));
+            return Ok(Some(Self::new(node, equal_columns(node)?)));
         }
         let is_sorted = |side: &Arc<dyn ExecutionPlan>| side.output_ordering().is_some();
         let both_shown = matches!(
@@ -95,9 +101,9 @@ impl Corrected {
         if both_shown && is_sorted(left) && is_sorted(right) {
             let mut known = node.equivalence_properties().clone();
             known.clear_orderings();
-            return Some(Self::new(node, known));
+            return Ok(Some(Self::new(node, known)));
         }
-        None
+        Ok(None)
     }
 
     fn of_merge(
@@ -125,6 +131,18 @@ impl Corrected {
             is_silent: false,
         }
     }
+}
+
+/// The columns of a join that are equal. Without a partner they are both NULL.
+fn equal_columns(join: &Arc<dyn ExecutionPlan>) -> Result<EquivalenceProperties> {
+    let claimed = join.equivalence_properties().eq_group();
+    let classes = claimed.iter().map(|class| {
+        let columns = class.iter().filter(|expr| expr.is::<Column>());
+        EquivalenceClass::new(columns.cloned())
+    });
+    let mut known = EquivalenceProperties::new(join.schema());
+    known.add_equivalence_group(EquivalenceGroup::new(classes))?;
+    Ok(known)
 }
 
 fn join_type_of(node: &Arc<dyn ExecutionPlan>) -> Option<JoinType> {
@@ -185,6 +203,15 @@ impl ExecutionPlan for Corrected {
     ) -> Result<Arc<dyn ExecutionPlan>> {
         let options = ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute);
         self.replace_children(children, options)
+    }
+
+    fn reset_state(self: Arc<Self>) -> Result<Arc<dyn ExecutionPlan>> {
+        let planned = Arc::clone(&self.planned).reset_state()?;
+        Ok(Arc::new(Self {
+            planned,
+            properties: Arc::clone(&self.properties),
+            is_silent: self.is_silent,
+        }))
     }
 
     fn execute(
