@@ -28,5 +28,5 @@ pub use events::EventRows;
 pub use records::{ColumnBuilder, ColumnType};
 pub use session::{
     SpillDirectory, SqlOptions, SqlRows, SqlSession, SqlStart, SqlStatement, SqlValue, Step,
-    ends_statement, parse_statements,
+    TEXT_MAX, ends_statement, parse_statements,
 };

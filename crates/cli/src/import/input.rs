@@ -90,22 +90,55 @@ pub(crate) fn open(path: &Path, consumed: &Consumed) -> Result<Input> {
     }
     beginning.truncate(found);
     let packing = packing(&beginning).map_err(about)?;
+    let is_packed = matches!(packing, Packing::Gzip | Packing::Zstd);
+    if is_packed && std::fs::metadata(path).is_ok_and(|found| found.is_file()) {
+        verify(path, packing).map_err(|error| {
+            let failure = Failure::io("the compressed file is damaged", &error);
+            about(failure).next(
+                "nothing was read from it, as its records may be wrong; get the file again, or, if you can tell wrong \
+                 records, unpack it and read it from stdin",
+            )
+        })?;
+    }
     let bytes = BufReader::with_capacity(BUFFER_BYTES, Cursor::new(beginning).chain(raw));
-    let unpacked: Box<dyn Read + Send> = match packing {
-        Packing::Parquet => return Ok(Input::Parquet),
-        Packing::None => return Ok(Input::Text(Box::new(bytes))),
-        Packing::Gzip => Box::new(flate2::bufread::MultiGzDecoder::new(bytes)),
+    Ok(match packing {
+        Packing::Parquet => Input::Parquet,
+        Packing::None => Input::Text(Box::new(bytes)),
+        Packing::Gzip | Packing::Zstd => {
+            let unpacked = unpacked(packing, bytes).map_err(cannot_read)?;
+            let unpacked = BufReader::with_capacity(BUFFER_BYTES, unpacked);
+            Input::Text(Box::new(unpacked))
+        }
+    })
+}
+
+fn unpacked(
+    packing: Packing,
+    bytes: impl BufRead + Send + 'static,
+) -> io::Result<Stoppable<Box<dyn Read + Send>>> {
+    Ok(Stoppable(match packing {
         Packing::Zstd => {
-            let mut decoder =
-                zstd::stream::read::Decoder::with_buffer(bytes).map_err(cannot_read)?;
-            decoder
-                .window_log_max(ZSTD_WINDOW_LOG)
-                .map_err(cannot_read)?;
+            let mut decoder = zstd::stream::read::Decoder::with_buffer(bytes)?;
+            decoder.window_log_max(ZSTD_WINDOW_LOG)?;
             Box::new(decoder)
         }
-    };
-    let unpacked = BufReader::with_capacity(BUFFER_BYTES, Stoppable(unpacked));
-    Ok(Input::Text(Box::new(unpacked)))
+        _ => Box::new(flate2::bufread::MultiGzDecoder::new(bytes)),
+    }))
+}
+
+/// Unpacks a file for nothing: its checksum is at the end, and what a damaged file gives before that may be wrong. Of a file
+/// that was cut off, what is there is right.
+fn verify(path: &Path, packing: Packing) -> io::Result<()> {
+    let file = BufReader::with_capacity(BUFFER_BYTES, File::open(path)?);
+    let outcome =
+        unpacked(packing, file).and_then(|mut bytes| io::copy(&mut bytes, &mut io::sink()));
+    match outcome {
+        Err(error) if error.kind() != io::ErrorKind::UnexpectedEof && !interrupt::requested() => {
+            Err(error)
+        }
+        // Whoever reads the file says so.
+        _ => Ok(()),
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

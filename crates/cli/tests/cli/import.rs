@@ -252,6 +252,44 @@ fn an_import_that_cannot_read_on_says_what_is_stored() {
     assert!(next.contains("gzip -t"), "{next}");
 }
 
+/// What a damaged file gives before its checksum may be wrong, and was stored.
+#[test]
+fn nothing_is_read_from_a_compressed_file_with_a_wrong_checksum() {
+    use std::io::Write as _;
+
+    let lines: String = (0..20_000)
+        .map(|n| format!("{n},2026-01-01T00:00:00Z,{}\n", n * 7919 % 100_003))
+        .collect();
+    let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    packed.write_all(lines.as_bytes()).unwrap();
+    let gzip = packed.finish().unwrap();
+    let mut packed = zstd::stream::write::Encoder::new(Vec::new(), 1).unwrap();
+    packed.include_checksum(true).unwrap();
+    packed.write_all(lines.as_bytes()).unwrap();
+    let zstd = packed.finish().unwrap();
+    let folder = Folder::with_table();
+    folder.write("head.csv", "id,at,v\n0,2026-01-01T00:00:00Z,0\n");
+    folder.ok(&["events", "create", "e", "--from", &folder.text("head.csv")]);
+    for (name, whole) in [("x.csv.gz", gzip), ("x.csv.zst", zstd)] {
+        for part in 1..8 {
+            let mut damaged = whole.clone();
+            let at = whole.len() * part / 8;
+            damaged[at] ^= 1 << part;
+            let file = folder.write(name, damaged);
+            let err = folder.fails(1, &["import", "t", &file, "--no-header", "--row", "1"]);
+            assert!(err.contains("damaged") && err.contains(name), "{err}");
+            assert_eq!(folder.ok(&["scan", "t", "--count"]).trim(), "0");
+            let err = folder.fails(1, &["events", "ingest", "e", &file]);
+            assert!(err.contains("damaged") && err.contains(name), "{err}");
+        }
+        let file = folder.write(name, whole);
+        folder.ok(&["import", "t", &file, "--no-header", "--row", "1"]);
+        assert_eq!(folder.ok(&["scan", "t", "--count"]).trim(), "40000");
+        folder.ok(&["delete-rows", "t", "--all", "--yes"]);
+    }
+    assert_eq!(folder.ok(&["events", "query", "e", "--count"]).trim(), "0");
+}
+
 /// Regression: the import opened the store first, the scan failed, and its output was empty.
 #[test]
 fn a_pipe_from_a_store_into_itself_works_or_fails_with_a_next_step() {

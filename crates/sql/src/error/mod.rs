@@ -78,6 +78,9 @@ const ARRAYS: &str = "nested_expressions";
 /// What follows a list of what every candidate of a function said.
 const NO_FUNCTION: &str = "No function matches the given name";
 
+/// What the system says of a full disk (`ENOSPC`).
+const DISK_FULL: &str = "(os error 28)";
+
 /// What stands before the engine's own form of a part of a statement.
 const UNSUPPORTED: &str = "Unsupported ast node ";
 
@@ -159,6 +162,14 @@ fn described(error: &DataFusionError) -> Error {
             "the query needs more memory than it may use: give it more, or ask for less at once",
         )
         .with("data", "rows")
+        .with("reason", reason),
+        // The engine writes nothing else.
+        _ if reason.contains(DISK_FULL) => Error::new(
+            ErrorKind::Io,
+            "the disk is full, and the query needs temporary files: free disk space, give the query more memory, or set \
+             TMPDIR to a directory on another disk",
+        )
+        .with("directory", std::env::temp_dir().display())
         .with("reason", reason),
         DataFusionError::Execution(_) | DataFusionError::ArrowError(..) => of_data(reason),
         DataFusionError::SQL(parser, _) => {

@@ -31,5 +31,5 @@ pub use prompt::ends_statement;
 pub use rows::{SqlRows, Step};
 pub use spill::SpillDirectory;
 pub use start::SqlStart;
-pub use statement::{SqlStatement, parse_statements};
+pub use statement::{SqlStatement, TEXT_MAX, parse_statements};
 pub(crate) use unfinished::is_unfinished;

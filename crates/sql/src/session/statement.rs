@@ -136,11 +136,22 @@ fn unsupported(statement: &Statement) -> Error {
     .with("statement", verb)
 }
 
+/// The most bytes of a text of statements, 8 MiB. Its parsed form may take a hundred times as much memory, which no limit
+/// counts.
+pub const TEXT_MAX: usize = 8 << 20;
+
 /// The statements of a text, which end with `;`.
 ///
 /// # Errors
-/// Not SQL, or a statement that there is not.
+/// Not SQL, a statement that there is not, or more than [`TEXT_MAX`].
 pub fn parse_statements(text: &str) -> Result<Vec<SqlStatement>> {
+    if text.len() > TEXT_MAX {
+        return Err(Error::invalid(
+            "the text of the statements is too long: run them in several calls, and insert many records with \
+             INSERT INTO table SELECT * FROM 'file.csv'",
+        )
+        .with("limit", format!("{TEXT_MAX} bytes")));
+    }
     // Some editors begin files with this mark of UTF-8.
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     check_explanations(text)?;
@@ -183,6 +194,12 @@ mod tests {
             parse_statements("SELECT 1; SELECT 2;").expect("two").len(),
             2
         );
+    }
+
+    #[test]
+    fn a_text_that_is_too_long_is_refused_before_it_is_parsed() {
+        let error = parse_statements(&" ".repeat(TEXT_MAX + 1)).expect_err("too long");
+        assert!(error.to_string().contains("8388608"), "{error}");
     }
 
     #[test]

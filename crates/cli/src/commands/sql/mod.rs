@@ -252,7 +252,8 @@ fn texts(args: &SqlArgs) -> Result<Vec<String>> {
         texts.push(match path == Path::new("-") {
             true => stdin()?,
             false => {
-                let bytes = std::fs::read(path).map_err(|error| {
+                let read = std::fs::File::open(path).and_then(bounded);
+                let bytes = read.map_err(|error| {
                     Failure::io("cannot read the file", &error)
                         .with("file", path.display().to_string())
                 })?;
@@ -267,11 +268,19 @@ fn texts(args: &SqlArgs) -> Result<Vec<String>> {
 }
 
 fn stdin() -> Result<String> {
+    let bytes = bounded(std::io::stdin());
+    text(bytes.map_err(|error| Failure::io("cannot read stdin", &error))?)
+}
+
+/// At most so much that it is refused as too long.
+fn bounded(input: impl Read) -> std::io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    std::io::stdin()
-        .read_to_end(&mut bytes)
-        .map_err(|error| Failure::io("cannot read stdin", &error))?;
-    text(bytes)
+    let most = ostrakon_sql::TEXT_MAX as u64 + 1;
+    if input.take(most).read_to_end(&mut bytes)? as u64 == most {
+        // Only its length matters, and it may end within a letter.
+        bytes.fill(b' ');
+    }
+    Ok(bytes)
 }
 
 fn text(bytes: Vec<u8>) -> Result<String> {
