@@ -50,9 +50,23 @@ fn found_in(error: &DataFusionError) -> Option<&Error> {
 
 /// An error that other values would not have caused.
 fn of_data(reason: String) -> Error {
+    if reason.contains(DISK_FULL) {
+        return disk_full(&reason);
+    }
     Error::invalid("the query failed on a value")
         .with("data", "a value")
         .with("reason", plain(&reason))
+}
+
+/// The error that the disk is full, on which the engine writes temporary files and nothing else.
+fn disk_full(reason: &str) -> Error {
+    Error::new(
+        ErrorKind::Io,
+        "the disk is full, and the query needs temporary files: free disk space, give the query more memory, or set TMPDIR \
+         to a directory on another disk",
+    )
+    .with("directory", std::env::temp_dir().display())
+    .with("reason", plain(reason))
 }
 
 /// What the engine's messages begin with: the part of the engine that speaks.
@@ -163,14 +177,7 @@ fn described(error: &DataFusionError) -> Error {
         )
         .with("data", "rows")
         .with("reason", reason),
-        // The engine writes nothing else.
-        _ if reason.contains(DISK_FULL) => Error::new(
-            ErrorKind::Io,
-            "the disk is full, and the query needs temporary files: free disk space, give the query more memory, or set \
-             TMPDIR to a directory on another disk",
-        )
-        .with("directory", std::env::temp_dir().display())
-        .with("reason", reason),
+        _ if reason.contains(DISK_FULL) => disk_full(&reason),
         DataFusionError::Execution(_) | DataFusionError::ArrowError(..) => of_data(reason),
         DataFusionError::SQL(parser, _) => {
             let reason = parser.to_string();
@@ -224,6 +231,19 @@ fn described(error: &DataFusionError) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_full_disk_is_named() {
+        let full = || std::io::Error::from_raw_os_error(28);
+        let text = datafusion::arrow::error::ArrowError::IoError(full().to_string(), full());
+        for error in [
+            DataFusionError::IoError(full()),
+            DataFusionError::from(text),
+            DataFusionError::Execution(full().to_string()),
+        ] {
+            assert_eq!(of_query(error).kind(), ErrorKind::Io);
+        }
+    }
 
     #[test]
     fn messages_of_the_engine_become_one_line_about_the_statement() {
