@@ -203,7 +203,7 @@ mod tests {
         );
         let shown = shown.expect("bound");
         assert!(
-            shown.contains("SELECT 7 AS \"?1\", true AS \"?2\", '?', 7 AS \"?3\""),
+            shown.contains("SELECT 7 AS \"?1\", true AS \"?2\", '?' AS \"'?'\", 7 AS \"?3\""),
             "{shown}"
         );
         let shown = bound(
@@ -220,7 +220,10 @@ mod tests {
              TIMESTAMP(6) '1969-12-31T23:59:59' AS \"?3\""
         );
         let shown = bound("SELECT -?, +?", &[SqlValue::Int(-5), SqlValue::Float(-0.5)]);
-        assert_eq!(shown.expect("bound"), "SELECT -(-5), +(-0.5)");
+        assert_eq!(
+            shown.expect("bound"),
+            "SELECT -(-5) AS \"-?\", +(-0.5) AS \"+?\""
+        );
     }
 
     #[test]
