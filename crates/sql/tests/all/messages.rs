@@ -132,7 +132,7 @@ fn subqueries_run_or_are_refused_in_words_of_sql() {
         ),
         (
             "SELECT k, (SELECT DISTINCT texts.k FROM texts WHERE texts.k = t.k) FROM t",
-            "another name with AS",
+            "DISTINCT inside of a subquery",
         ),
         (
             "SELECT k, (SELECT texts.k + 1 FROM texts WHERE texts.k > t.k) FROM t",
