@@ -50,12 +50,18 @@ fn found_in(error: &DataFusionError) -> Option<&Error> {
 
 /// An error that other values would not have caused.
 fn of_data(reason: String) -> Error {
-    if reason.contains(DISK_FULL) {
+    if is_disk_full(&reason) {
         return disk_full(&reason);
     }
     Error::invalid("the query failed on a value")
         .with("data", "a value")
         .with("reason", plain(&reason))
+}
+
+/// Whether this is said of a full disk, and not of a value that says so.
+fn is_disk_full(reason: &str) -> bool {
+    let start = reason.get(..9).unwrap_or_default();
+    start.eq_ignore_ascii_case("io error:") && reason.ends_with(DISK_FULL)
 }
 
 /// The error that the disk is full, on which the engine writes temporary files and nothing else.
@@ -177,7 +183,7 @@ fn described(error: &DataFusionError) -> Error {
         )
         .with("data", "rows")
         .with("reason", reason),
-        _ if reason.contains(DISK_FULL) => disk_full(&reason),
+        _ if is_disk_full(&reason) => disk_full(&reason),
         DataFusionError::Execution(_) | DataFusionError::ArrowError(..) => of_data(reason),
         DataFusionError::SQL(parser, _) => {
             let reason = parser.to_string();
@@ -239,10 +245,14 @@ mod tests {
         for error in [
             DataFusionError::IoError(full()),
             DataFusionError::from(text),
-            DataFusionError::Execution(full().to_string()),
         ] {
-            assert_eq!(of_query(error).kind(), ErrorKind::Io);
+            let error = of_query(error);
+            assert_eq!(error.kind(), ErrorKind::Io);
+            assert!(error.to_string().contains("the disk is full"), "{error}");
         }
+        let value = format!("Cannot cast string '{}' to Int64", full());
+        let error = of_query(DataFusionError::Execution(value));
+        assert_eq!(error.kind(), ErrorKind::InvalidArgument);
     }
 
     #[test]
