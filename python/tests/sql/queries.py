@@ -4,6 +4,7 @@ A query is its text and the kinds of its columns, which are named `r0`, `r1`, an
 `mean` is that of numbers which two systems may round differently: nothing is compared with them.
 """
 
+from scalars import scalar
 from tables import condition, literal, value
 
 # The most rows of a join, about.
@@ -13,10 +14,13 @@ DEEPEST = 3
 
 
 class Relation:
-    """Something that FROM may name, with its fields and about the most rows."""
+    """Something that FROM may name, with its fields and about the most rows.
 
-    def __init__(self, text, fields, rows):
-        self.text, self.fields, self.rows = text, fields, rows
+    `unique` are columns that together are different in each row, if there are such.
+    """
+
+    def __init__(self, text, fields, rows, unique=()):
+        self.text, self.fields, self.rows, self.unique = text, fields, rows, list(unique)
         self.compared = [(name, kind) for name, kind in fields if kind != "mean"]
 
 
@@ -26,18 +30,27 @@ class Queries:
     def __init__(self, rng, tables):
         self.rng, self.tables = rng, tables
         self.names = 0
+        # The columns of the last query that together are different in each row.
+        self.unique = []
 
     def query(self):
         """A query, and the columns by which it is sorted."""
         self.names = 0
         rng = self.rng
-        text, kinds = self.select(0)[:2]
-        if rng.random() < 0.2:
+        text, kinds, rows = self.select(0)
+        choice = rng.random()
+        if choice < 0.2:
             name = self.name()
-            inner = Relation(name, [(f"{name}.r{at}", kind) for at, kind in enumerate(kinds)], 500)
-            body = self.joined(inner, 2) if rng.random() < 0.5 else inner
+            inner = self.of_common(name, kinds, rows)
+            body = inner
+            if rng.random() < 0.3:
+                body = self.joined_with(inner, self.of_common(name, kinds, rows), 2)
+            elif rng.random() < 0.5:
+                body = self.joined(inner, 2)
             outer, kinds, _ = self.shaped(body, 2)
             text = f"WITH {name} AS ({text}) {outer}"
+        elif choice < 0.25:
+            text, kinds = self.recursive()
         compared = [at for at, kind in enumerate(kinds) if kind != "mean"]
         if not compared or rng.random() < 0.3:
             return text, []
@@ -45,6 +58,31 @@ class Queries:
             return text + self.order(compared) + self.limit(), compared
         by = rng.sample(compared, rng.randint(1, len(compared)))
         return text + self.order(by), by
+
+    def of_common(self, name, kinds, rows):
+        """The relation that WITH has named."""
+        alias = self.name()
+        fields = [(f"{alias}.r{at}", kind) for at, kind in enumerate(kinds)]
+        return Relation(f"{name} {alias}", fields, rows)
+
+    def recursive(self):
+        """A query whose second part adds rows that it makes of those found before."""
+        rng, name = self.rng, self.name()
+        body = self.relation(DEEPEST)
+        found, step = self.name(), self.relation(DEEPEST)
+        numbers = [field for field, kind in body.compared if kind == "int"] or ["7"]
+        number = rng.choice(numbers)
+        begin = f"SELECT {number}, 0 FROM {body.text} WHERE {number} IS NOT NULL"
+        fit = [field for field, kind in step.compared if kind == "int"]
+        also = rng.choice([f"{found}.r0 + 1", f"{found}.r0", *fit])
+        join = ""
+        if fit:
+            join = f" JOIN {step.text} ON {rng.choice(fit)} = {found}.r0"
+        union = rng.choice(["UNION ALL", "UNION"])
+        more = f"SELECT {also}, {found}.r1 + 1 FROM {name} {found}{join} WHERE {found}.r1 < 2"
+        inner = self.of_common(name, ["int", "int"], LARGEST)
+        outer, kinds, _ = self.shaped(inner, DEEPEST)
+        return f"WITH RECURSIVE {name} (r0, r1) AS ({begin} {union} {more}) {outer}", kinds
 
     def select(self, depth):
         """A query without an order, the kinds of its columns, and about the most rows."""
@@ -59,6 +97,7 @@ class Queries:
         return self.shaped(body, depth)
 
     def shaped(self, body, depth):
+        self.unique = []
         rng = self.rng
         where = f" WHERE {self.where(body, depth)}" if rng.random() < 0.6 else ""
         shape = rng.random()
@@ -68,13 +107,19 @@ class Queries:
         if shape < 0.5 and body.compared:
             count = rng.randint(1, min(3, len(body.compared)))
             groups = rng.sample(body.compared, count)
+            if rng.random() < 0.25:
+                groups[0] = scalar(rng, body.compared)
             # Some groups may be named by GROUP BY alone.
             shown = rng.sample(groups, rng.randint(0, len(groups)))
             items = shown + [self.aggregate(body) for _ in range(rng.randint(0, 2))]
             items = items or groups
             having = " HAVING count(*) > 1" if rng.random() < 0.2 else ""
             by = ", ".join(name for name, _ in groups)
+            self.unique = [items.index(group) for group in groups if group in items]
+            if len(self.unique) < len(groups):
+                self.unique = []
             if rng.random() < 0.1:
+                self.unique = []
                 by = f"{rng.choice(['ROLLUP', 'CUBE'])} ({by})"
             text = f"SELECT {named(items)} FROM {body.text}{where} GROUP BY {by}{having}"
             return text, kinds(items), body.rows
@@ -104,15 +149,17 @@ class Queries:
         rng, name = self.rng, self.name()
         if depth < DEEPEST and rng.random() < 0.45:
             text, columns, rows = self.select(depth + 1)
+            unique = [f"{name}.r{at}" for at in self.unique]
             if rng.random() < 0.15 and "mean" not in columns:
                 text += self.order(range(len(columns))) + self.limit()
             fields = [(f"{name}.r{at}", kind) for at, kind in enumerate(columns)]
-            return Relation(f"({text}) {name}", fields, rows)
+            return Relation(f"({text}) {name}", fields, rows, unique)
         if rng.random() < 0.05:
             return self.values(name)
         table = rng.choice(self.tables)
         fields = [(f"{name}.{field}", kind) for field, kind in table.fields]
-        return Relation(f"{rng.choice(table.names)} {name}", fields, table.rows)
+        unique = [f"{name}.{field}" for field, _ in table.keys]
+        return Relation(f"{rng.choice(table.names)} {name}", fields, table.rows, unique)
 
     def values(self, name):
         rng = self.rng
@@ -147,14 +194,18 @@ class Queries:
 
     def joined(self, left, depth):
         """The relation joined with another one, if that is not too large."""
-        rng, right = self.rng, self.relation(depth + 1)
+        return self.joined_with(left, self.relation(depth + 1), depth)
+
+    def joined_with(self, left, right, depth):
+        rng = self.rng
         rows = left.rows * right.rows
         fields = left.fields + right.fields
+        unique = left.unique + right.unique if left.unique and right.unique else []
         if rng.random() < 0.15:
             if rows > LARGEST:
                 return left
             text = f"{left.text}{rng.choice([', ', ' CROSS JOIN '])}{right.text}"
-            return Relation(text, fields, rows)
+            return Relation(text, fields, rows, unique)
         pairs = [(a, b) for a, kind in left.compared for b, same in right.compared if kind == same]
         if not pairs or rows > LARGEST:
             return left
@@ -163,11 +214,12 @@ class Queries:
         if how != "FULL JOIN" and rng.random() < 0.25:
             on.append(condition(rng, left.compared + right.compared, 1))
         text = f"{left.text} {how} {right.text} ON {' AND '.join(on)}"
-        return Relation(text, fields, rows)
+        return Relation(text, fields, rows, unique if how == "JOIN" else ())
 
     def set_operation(self, depth):
         left, columns, rows = self.select(depth)
         right, more = self.of_kinds(columns, depth)
+        self.unique = []
         operation = self.rng.choice(["UNION ALL", "UNION", "EXCEPT", "INTERSECT"])
         if operation != "UNION ALL":
             operation += self.rng.choice(["", "", " ALL"]) if operation != "UNION" else ""
@@ -190,6 +242,9 @@ class Queries:
         rng = self.rng
         if not body.compared:
             return "1 = 1"
+        if rng.random() < 0.3:
+            computed = [scalar(rng, body.compared) for _ in range(2)]
+            return condition(rng, body.compared + [(f"({text})", kind) for text, kind in computed])
         if depth < DEEPEST and rng.random() < 0.2:
             parts = [self.inner(body)]
             if rng.random() < 0.5:
@@ -225,16 +280,8 @@ class Queries:
     def expression(self, body, depth):
         rng = self.rng
         name, kind = rng.choice(body.fields)
-        if kind == "int" and rng.random() < 0.4:
-            text = rng.choice([f"{name} + 1", f"{name} * 2 - 3", f"abs({name})", f"-{name}"])
-            return text, "int"
-        if kind == "text" and rng.random() < 0.4:
-            text, kind = rng.choice(
-                [(f"upper({name})", "text"), (f"{name} || 'x'", "text"), (f"length({name})", "int")]
-            )
-            return text, kind
-        if kind != "mean" and rng.random() < 0.15:
-            return f"coalesce({name}, {literal(value(rng, kind))})", kind
+        if body.compared and rng.random() < 0.35:
+            return scalar(rng, body.compared)
         if body.compared and rng.random() < 0.1:
             return f"CASE WHEN {condition(rng, body.compared, 2)} THEN 1 ELSE 0 END", "int"
         if depth < DEEPEST and rng.random() < 0.05:
@@ -257,6 +304,11 @@ class Queries:
                 choices += [(f"min({name})", kind), (f"max({name})", kind)]
             if kind in ("int", "float"):
                 choices += [(f"sum({name})", kind), (f"avg({name})", "mean")]
+            if kind == "bool":
+                choices += [(f"bool_and({name})", "bool"), (f"bool_or({name})", "bool")]
+            if kind == "text" and rng.random() < 0.2:
+                order = f"ORDER BY {name} {self.direction()}"
+                choices = [(f"string_agg({name}, ',' {order})", "text")]
             if rng.random() < 0.1:
                 choices = [(f"count(*) FILTER (WHERE {condition(rng, body.compared, 2)})", "int")]
         return rng.choice(choices)
@@ -270,12 +322,47 @@ class Queries:
         parts = f"PARTITION BY {rng.choice(body.compared)[0]} " if rng.random() < 0.5 else ""
         order = f"ORDER BY {by} {self.direction()}"
         of, kind = rng.choice(body.compared)
+        if body.unique and rng.random() < 0.5:
+            return self.window_of_rows(body, parts, (of, kind))
         if rng.random() < 0.4 and kind != "bool":
             functions = [f"min({of})", f"max({of})"] + [f"sum({of})"] * (kind in ("int", "float"))
             frame = rng.choice(["", " RANGE BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING"])
             return f"{rng.choice(functions)} OVER ({parts}{order}{frame})", kind
         function = rng.choice(["rank()", "dense_rank()", "count(*)", f"count({of})"])
         return f"{function} OVER ({parts}{order})", "int"
+
+    def window_of_rows(self, body, parts, of):
+        """A function whose value depends on the order of all rows, which is that of their key."""
+        rng = self.rng
+        by = rng.sample(body.unique, len(body.unique))
+        order = "ORDER BY " + ", ".join(f"{name} {self.direction()}" for name in by)
+        name, kind = of
+        frame = rng.choice(
+            [
+                "ROWS BETWEEN 1 PRECEDING AND CURRENT ROW",
+                "ROWS BETWEEN UNBOUNDED PRECEDING AND 1 FOLLOWING",
+                "ROWS BETWEEN 2 PRECEDING AND 1 PRECEDING",
+                "ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING",
+            ]
+        )
+        choices = [
+            (f"row_number() OVER ({parts}{order})", "int"),
+            (f"lag({name}) OVER ({parts}{order})", kind),
+            (f"lead({name}, 2) OVER ({parts}{order})", kind),
+            (f"first_value({name}) OVER ({parts}{order} {frame})", kind),
+            (f"last_value({name}) OVER ({parts}{order} {frame})", kind),
+            (f"nth_value({name}, 2) OVER ({parts}{order} {frame})", kind),
+            (f"count({name}) OVER ({parts}{order} {frame})", "int"),
+        ]
+        if kind in ("int", "float"):
+            choices += [(f"sum({name}) OVER ({parts}{order} {frame})", kind)] * 2
+        if kind != "bool":
+            choices += [(f"min({name}) OVER ({parts}{order} {frame})", kind)]
+        return rng.choice(choices)
+
+    def ranked(self, body):
+        by = self.rng.choice(body.compared)[0]
+        return f"rank() OVER (ORDER BY {by} {self.direction()})"
 
     def direction(self):
         rng = self.rng

@@ -1,6 +1,7 @@
 """Random tables that both systems have, their values, and conditions on them."""
 
 import datetime as dt
+import json
 
 TYPES = {
     "int": "BIGINT",
@@ -37,16 +38,61 @@ class Table:
         self.rows = rng.choice([0, 5, 40, 200])
 
     def create(self, label):
+        """The statement that creates it, with its label if it has one and `label` is set."""
         columns = [f"{name} {TYPES[kind]}" for name, kind in self.fields]
         keys = f"PRIMARY KEY ({', '.join(name for name, _ in self.keys)})"
-        if not label:
-            return f"CREATE TABLE {self.name} ({', '.join(columns)})"
-        if self.labelled:
+        if label and self.labelled:
             return (
                 f"CREATE TABLE {self.name} ({', '.join([*columns, 'l VARCHAR', keys])}) "
                 "WITH (label = 'l')"
             )
         return f"CREATE TABLE {self.name} ({', '.join([*columns, keys])})"
+
+
+class Events:
+    """An event type, whose events are rows of both systems."""
+
+    KINDS = {"int": "i64", "float": "f64", "bool": "bool", "text": "text", "time": "time"}
+
+    def __init__(self, rng, name):
+        self.type = name
+        self.name = f"events.{name}"
+        self.names = [self.name]
+        self.keys = [("id", "int")]
+        self.columns = [("time", "time")]
+        self.columns += [(f"c{at}", rng.choice(list(self.KINDS))) for at in range(rng.randint(1, 4))]
+        self.fields = self.keys + self.columns
+        self.rows = rng.choice([5, 40, 200])
+        self.indexed = {name for name, _ in self.fields if rng.random() < 0.5}
+        self.bin = rng.choice(["1s", "1m", "1h"])
+        self.shards = rng.randint(1, 3)
+
+    def schema(self):
+        """The definition of the type, as TOML."""
+        lines = [f'name = "{self.type}"', 'time = "time"', f'bin = "{self.bin}"']
+        lines += ['visibility_field = "l"', 'visibility = ""', "[[shards]]", f"count = {self.shards}"]
+        for name, kind in self.fields:
+            indexed = "true" if name in self.indexed else "false"
+            lines += ["[[fields]]", f'name = "{name}"', f'type = "{self.KINDS[kind]}"']
+            lines += [f"indexed = {indexed}"] if name != "time" else []
+        return "\n".join(lines) + "\n"
+
+    def record(self, row, label):
+        """An event as a line of JSON."""
+        fields = zip(self.fields, row, strict=True)
+        record = {name: plain_text(cell) for (name, _), cell in fields if cell is not None}
+        if label:
+            record["l"] = label
+        return json.dumps(record, ensure_ascii=False)
+
+    def declared(self):
+        """The statements that create it in the other system."""
+        columns = ", ".join(f"{name} {TYPES[kind]}" for name, kind in self.fields)
+        return ["CREATE SCHEMA IF NOT EXISTS events", f"CREATE TABLE {self.name} ({columns})"]
+
+
+def plain_text(cell):
+    return f"{cell.isoformat()}Z" if isinstance(cell, dt.datetime) else cell
 
 
 def value(rng, kind):

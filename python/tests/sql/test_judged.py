@@ -12,8 +12,9 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from changes import Changes
 from queries import Queries
-from tables import LABELS, Table, literal, value
+from tables import LABELS, Events, Table, literal, value
 
 duckdb = pytest.importorskip("duckdb")
 
@@ -39,7 +40,8 @@ def plain(value):
     if isinstance(value, dt.date):
         return ("date", value)
     if isinstance(value, (int, float)):
-        return float(f"{float(value):.12g}")
+        # Zero has two signs, which are equal.
+        return float(f"{float(value):.12g}") + 0.0
     return value
 
 
@@ -145,18 +147,30 @@ def play(seed, count, store):
         subprocess.run(
             [PROGRAM, "--data", store, "table", "flush", "t0"], check=True, capture_output=True
         )
+    events = Events(rng, "e")
+    ingest(judge, rng, store, events, held)
     for table in tables:
         file = Path(store).parent / f"{table.name}.parquet"
         judge.execute(f"COPY {table.name} TO {literal(str(file))} (FORMAT parquet)")
         table.names = [table.name, table.name, literal(str(file))]
-    writer = Queries(rng, tables)
-    queries = [writer.query() for _ in range(count)]
-    answers = run(store, [text for text, _ in queries], held)
+    writer = Queries(rng, [*tables, events])
+    changes = Changes(rng, writer, held)
+    # Each with the same statement for the judge, and the columns by which its rows are sorted.
+    statements = []
+    for _ in range(count):
+        if rng.random() < 0.1:
+            statements.append((*changes.change(), []))
+        else:
+            text, order = writer.query()
+            statements.append((text, text, order))
+    answers = run(store, [text for text, _, _ in statements], held)
     failed = 0
-    for (text, order), ours in zip(queries, answers, strict=False):
+    for (text, judged, order), ours in zip(statements, answers, strict=False):
         try:
-            theirs = [list(row) for row in judge.execute(text).fetchall()]
+            theirs = [list(row) for row in judge.execute(judged).fetchall()]
         except duckdb.Error:
+            # Then the tables would differ from now on.
+            assert text.startswith(("SELECT", "(", "WITH")), judged
             # Such as a sum of numbers whose type it chose too small.
             failed += 1
             continue
@@ -165,6 +179,30 @@ def play(seed, count, store):
             f"ours:   {ours[:20]}\nDuckDB: {theirs[:20]}"
         )
     assert failed <= count // 20, f"the judge failed {failed} times"
+
+
+def ingest(judge, rng, store, events, held):
+    """Stores random events in both systems."""
+    folder = Path(store).parent
+    schema, log = folder / "events.toml", folder / "events.jsonl"
+    schema.write_text(events.schema(), encoding="utf-8")
+    for statement in events.declared():
+        judge.execute(statement)
+    lines = []
+    for number in range(events.rows):
+        row = [number, value(rng, "time")]
+        row += [value(rng, kind) if rng.random() < 0.8 else None for _, kind in events.columns[1:]]
+        label = rng.choice(list(LABELS))
+        lines.append(events.record(row, label))
+        if LABELS[label](held):
+            cells = ", ".join(literal(cell) for cell in row)
+            judge.execute(f"INSERT INTO {events.name} VALUES ({cells})")
+    log.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    for command in (
+        ["events", "create", events.type, "--schema", str(schema)],
+        ["events", "ingest", events.type, str(log)],
+    ):
+        subprocess.run([PROGRAM, "--data", store, *command], check=True, capture_output=True)
 
 
 def batched(statements):

@@ -66,17 +66,27 @@ pub(super) fn many(source: &dyn Source, args: DeleteManyArgs, out: &mut Output) 
     })
 }
 
-/// Deletes a range of rows.
-pub(super) fn rows(source: &dyn Source, args: &DeleteRowsArgs, out: &mut Output) -> Result<()> {
-    let table = find_table(source, &args.table)?;
-    refuse_events(source, &args.table)?;
-    let begin = args.begin.as_ref().map(|row| row.0.as_slice());
-    let end = args.end.as_ref().map(|row| row.0.as_slice());
+/// Whether the arguments name rows. Checked before the store is opened.
+pub(super) fn check_rows(args: &DeleteRowsArgs) -> Result<()> {
+    let (begin, end) = bounds(args);
     if begin.is_none() && end.is_none() && !args.all {
         return Err(Failure::usage("no rows are given")
             .next("use --begin, --end or both, or --all for every row"));
     }
-    source::check_row_range(begin, end)?;
+    Ok(source::check_row_range(begin, end)?)
+}
+
+fn bounds(args: &DeleteRowsArgs) -> (Option<&[u8]>, Option<&[u8]>) {
+    let begin = args.begin.as_ref().map(|row| row.0.as_slice());
+    let end = args.end.as_ref().map(|row| row.0.as_slice());
+    (begin, end)
+}
+
+/// Deletes a range of rows.
+pub(super) fn rows(source: &dyn Source, args: &DeleteRowsArgs, out: &mut Output) -> Result<()> {
+    let table = find_table(source, &args.table)?;
+    refuse_events(source, &args.table)?;
+    let (begin, end) = bounds(args);
     let rows = match (begin, end) {
         (None, None) => format!("all rows of `{}`", args.table),
         (begin, end) => format!(

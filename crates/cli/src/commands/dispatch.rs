@@ -72,14 +72,12 @@ fn dispatch(access: &Access, command: Command, out: &mut Output) -> Result<()> {
                 command,
                 StoreCommand::Table(TableCommand::Delete { .. }) | StoreCommand::DeleteRows(_)
             );
+            if let StoreCommand::DeleteRows(args) = &command {
+                delete::check_rows(args)?;
+            }
             access
                 .with_store(absent(&command), |source| on_source(&*source, command, out))
-                .map_err(|failure| match deletes && failure.is_kind(ErrorKind::OutOfSpace) {
-                    true => failure.next(
-                        "free 1 MiB outside of the store, such as a log or an old export, and run the                          command again: the log and the catalog need room to record a deletion",
-                    ),
-                    false => failure,
-                })
+                .map_err(|failure| if deletes { room_to_delete(failure) } else { failure })
         }
         Command::Events(command) => events::run(access, command, out),
         #[cfg(feature = "sql")]
@@ -91,6 +89,17 @@ fn dispatch(access: &Access, command: Command, out: &mut Output) -> Result<()> {
         Command::RepairLog(args) => store::repair_log(access, &args, out),
         Command::Completions(args) => itself::completions(&args, out),
         Command::Man(args) => itself::man(&args, out),
+    }
+}
+
+/// Says what to do if a deletion finds the disk full.
+fn room_to_delete(failure: Failure) -> Failure {
+    match failure.is_kind(ErrorKind::OutOfSpace) {
+        true => failure.next(
+            "free 1 MiB outside of the store, such as a log or an old export, and run the command again: the log and \
+             the catalog need room to record a deletion",
+        ),
+        false => failure,
     }
 }
 

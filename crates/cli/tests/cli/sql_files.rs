@@ -197,3 +197,70 @@ fn damaged_files_of_arrow_are_errors_without_a_panic() {
         );
     }
 }
+
+#[test]
+fn a_pattern_names_the_files_of_one_directory() {
+    let folder = Folder::with_table();
+    for below in ["logs", "logs/old", "logs/old.csv"] {
+        std::fs::create_dir(folder.path(below)).unwrap();
+    }
+    for (name, number) in [
+        ("logs/a.csv", 1),
+        ("logs/b.csv", 10),
+        ("logs/.c.csv", 100),
+        ("logs/old/d.csv", 1000),
+        ("logs/[ab].csv", 10_000),
+        ("logs/100%25 #1?.csv", 100_000),
+    ] {
+        folder.write(name, format!("n\n{number}\n"));
+    }
+    #[cfg(unix)]
+    std::os::unix::fs::symlink("loop", folder.path("logs/loop")).unwrap();
+    for (pattern, sum) in [
+        ("logs/[a-b].csv", 11),
+        ("logs/?.csv", 11),
+        ("logs/*.csv", 110_011),
+        ("logs/*/*.csv", 1000),
+        ("**/[ab].csv", 11),
+        ("logs/[ab].csv", 10_000),
+        ("logs/100%25 #1?.csv", 100_000),
+    ] {
+        let query = format!("SELECT sum(n) AS n FROM '{pattern}'");
+        let found = folder.run(&["sql", "--json", "-c", &query]);
+        assert_eq!(found.out, format!("{{\"n\":{sum}}}\n"), "{pattern}: {}", found.err);
+    }
+    for (name, said) in [
+        ("logs/none*.csv", "no file matches the pattern"),
+        ("logs/old.csv", "that of a directory"),
+        ("logs/[.csv", "the pattern is malformed"),
+    ] {
+        let err = folder.fails(1, &["sql", "-c", &format!("SELECT * FROM '{name}'")]);
+        assert!(err.contains(said), "{name}: {err}");
+    }
+}
+
+/// What comes of a writer that was ended before its first byte. Text may be empty.
+#[test]
+fn empty_files_of_formats_with_an_end_are_errors() {
+    let folder = Folder::with_table();
+    folder.ok(&["sql", "-c", "SELECT 1 AS n", "--output", "whole.parquet"]);
+    folder.ok(&["sql", "-c", "SELECT 1 AS n", "--output", "whole.arrow"]);
+    for (name, pattern) in [
+        ("empty.parquet", "*.parquet"),
+        ("empty.arrow", "*.arrow"),
+    ] {
+        folder.write(name, "");
+        for from in [name, pattern] {
+            let query = format!("SELECT count(*) FROM '{from}'");
+            let err = folder.fails(1, &["sql", "-c", &query]);
+            assert!(
+                err.contains("the file is empty") && err.contains(name),
+                "{from}: {err}"
+            );
+        }
+    }
+    folder.write("empty.csv", "");
+    folder.write("one.csv", "n\n1\n");
+    let found = folder.ok(&["sql", "--json", "-c", "SELECT count(*) AS c FROM '*.csv'"]);
+    assert_eq!(found, "{\"c\":1}\n");
+}

@@ -23,6 +23,7 @@ mod stored;
 mod subqueries;
 mod sum;
 mod times_of_day;
+mod to_timestamp;
 mod unsigned;
 mod using;
 mod windows;
@@ -56,6 +57,9 @@ pub(crate) fn register(context: &SessionContext, limit: usize) {
         context.register_udaf(extreme);
     }
     context.register_udf(ScalarUDF::from(date_bin::DateBin::new()));
+    let config = context.copied_config();
+    let to_timestamp = to_timestamp::ToTimestamp::new(config.options());
+    context.register_udf(ScalarUDF::from(to_timestamp));
     context.add_analyzer_rule(Arc::new(minutes::MinutesOfTimes));
     context.add_analyzer_rule(Arc::new(times_of_day::TimesOfDay));
     size::register(context, limit);

@@ -79,6 +79,40 @@ impl PhysicalOptimizerRule for IntoScans {
 mod tests {
     use super::*;
 
+    /// As for the rules of logical plans.
+    #[test]
+    fn the_engine_has_no_other_rules() {
+        let found: Vec<String> = PhysicalOptimizer::new()
+            .rules
+            .iter()
+            .map(|rule| rule.name().to_owned())
+            .collect();
+        let known = [
+            "OutputRequirements",
+            "aggregate_statistics",
+            "join_selection",
+            "LimitedDistinctAggregation",
+            "FilterPushdown",
+            "WindowTopN",
+            "EnsureRequirements",
+            "CombinePartialFinalAggregate",
+            "OptimizeAggregateOrder",
+            "ProjectionPushdown",
+            "OutputRequirements",
+            "LimitAggregation",
+            "LimitPushPastWindows",
+            "HashJoinBuffering",
+            "LimitPushdown",
+            "TopKRepartition",
+            "ProjectionPushdown",
+            "PushdownSort",
+            "EnsureCooperative",
+            "FilterPushdown(Post)",
+            "SanityCheckPlan",
+        ];
+        assert_eq!(found, known);
+    }
+
     /// A rule that the engine renames would be applied as it is.
     #[test]
     fn the_rules_are_there() {

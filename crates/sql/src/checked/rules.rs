@@ -65,6 +65,44 @@ impl OptimizerRule for Wrapped {
 mod tests {
     use super::*;
 
+    /// A rule that a new version of the engine brings is read for what it may do to an answer before it stands here.
+    #[test]
+    fn the_engine_has_no_other_rules() {
+        let found: Vec<String> = Optimizer::new()
+            .rules
+            .iter()
+            .map(|rule| rule.name().to_owned())
+            .collect();
+        let known = [
+            "rewrite_set_comparison",
+            "optimize_unions",
+            "unions_to_filter",
+            "simplify_expressions",
+            "replace_distinct_aggregate",
+            "eliminate_join",
+            "decorrelate_predicate_subquery",
+            "scalar_subquery_to_join",
+            "decorrelate_lateral_join",
+            "extract_equijoin_predicate",
+            "eliminate_duplicated_expr",
+            "eliminate_filter",
+            "eliminate_cross_join",
+            "eliminate_limit",
+            "propagate_empty_relation",
+            "filter_null_join_keys",
+            "eliminate_outer_join",
+            "push_down_limit",
+            "push_down_filter",
+            "single_distinct_aggregation_to_group_by",
+            "eliminate_group_by_constant",
+            "common_sub_expression_eliminate",
+            "extract_leaf_expressions",
+            "push_down_leaf_projections",
+            "optimize_projections",
+        ];
+        assert_eq!(found, known);
+    }
+
     /// A rule that the engine renames would be applied as it is.
     #[test]
     fn the_rules_are_there() {

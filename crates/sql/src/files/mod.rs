@@ -5,10 +5,13 @@ mod kind;
 mod local;
 mod naming;
 mod panics;
+mod pattern;
 mod text;
 
+use std::path::Path;
 use std::sync::{Arc, OnceLock, Weak};
 
+use datafusion::arrow::datatypes::{Schema, SchemaRef};
 use datafusion::catalog::TableProvider;
 use datafusion::common::{Result, plan_err};
 use datafusion::datasource::file_format::FileFormat;
@@ -19,8 +22,9 @@ use datafusion::datasource::listing::{
 use datafusion::error::DataFusionError;
 use datafusion::execution::SessionState;
 use datafusion::prelude::SessionContext;
-use ostrakon_cell::{Error, ErrorKind};
+use ostrakon_cell::Error;
 use parking_lot::RwLock;
+use url::Url;
 
 use arrow::Arrow;
 use kind::{Content, Kind};
@@ -70,50 +74,66 @@ impl FileTables {
             }
             (Content::Json, packing) => Arc::new(LocalFormat(Arc::new(Text::json(packing, limit)))),
         };
-        let many = name.contains(['*', '?', '[']);
-        if !many {
-            check(name).map_err(|error| DataFusionError::External(Box::new(error)))?;
+        let found = pattern::found(name).map_err(external)?;
+        // The engine takes an empty file for one without rows, which in these formats is a file that was cut off.
+        let has_end = matches!(kind.content, Content::Parquet | Content::Arrow);
+        if let Some(empty) = found.iter().find(|file| has_end && file.bytes == 0) {
+            let error = Error::invalid("the file is empty: it was not completely written")
+                .with("file", naming::shown(&empty.path))
+                .with("data", "a file");
+            return Err(external(error));
         }
         let state = self.state.get().and_then(Weak::upgrade);
         let state = state
             .map(|state| state.read().clone())
             .ok_or_else(|| DataFusionError::Plan("the session was closed".to_owned()))?;
         let options = ListingOptions::new(format).with_file_extension(ending);
-        let config =
-            ListingTableConfig::new(ListingTableUrl::parse(name)?).with_listing_options(options);
-        let inferred = panics::Caught::new(config.infer_schema(&state)).await;
-        let named = |error: DataFusionError| match error.strip_backtrace().contains(NO_FILES) {
-            true => DataFusionError::External(Box::new(
-                Error::new(ErrorKind::NotFound, "no file matches the pattern").with("file", name),
-            )),
-            false => naming::named(error, name),
-        };
-        let table = ListingTable::try_new(inferred.map_err(named)?)?;
-        Ok(Arc::new(table))
+        let places: Vec<_> = found
+            .iter()
+            .map(|file| place(&file.path))
+            .collect::<Result<_>>()?;
+        let inferred = panics::Caught::new(columns(&state, &options, &places)).await;
+        let schema = inferred.map_err(|error| naming::named(error, name))?;
+        let config = ListingTableConfig::new_with_multi_paths(places)
+            .with_listing_options(options)
+            .with_schema(schema);
+        Ok(Arc::new(ListingTable::try_new(config)?))
     }
 }
 
-/// What the engine says of a pattern that names nothing.
-const NO_FILES: &str = "No files found at";
-
-/// Whether there is a file of this name.
-fn check(name: &str) -> ostrakon_cell::Result<()> {
-    let found = std::fs::metadata(name).map_err(|error| {
-        let kind = match error.kind() {
-            std::io::ErrorKind::NotFound => ErrorKind::NotFound,
-            std::io::ErrorKind::PermissionDenied => ErrorKind::PermissionDenied,
-            _ => ErrorKind::Io,
-        };
-        Error::new(kind, "the file cannot be read")
-            .with("file", name)
-            .with_source(error)
-    })?;
-    match found.is_dir() {
-        true => Err(Error::new(
-            ErrorKind::NotFound,
-            "the name is that of a directory: name the files in it, such as 'logs/*.csv'",
-        )
-        .with("file", name)),
-        false => Ok(()),
+/// The columns of files.
+async fn columns(
+    state: &SessionState,
+    options: &ListingOptions,
+    places: &[ListingTableUrl],
+) -> Result<SchemaRef> {
+    let Some(first) = places.first() else {
+        return Ok(Arc::new(Schema::empty()));
+    };
+    let store = state.runtime_env().object_store(first)?;
+    let mut files = Vec::with_capacity(places.len());
+    for place in places {
+        let file = store.head(place.prefix()).await?;
+        // An empty file of text has no columns.
+        if file.size > 0 {
+            files.push(file);
+        }
     }
+    options.format.infer_schema(state, &store, &files).await
+}
+
+/// Where the engine finds a file.
+fn place(path: &Path) -> Result<ListingTableUrl> {
+    // What a name has of a pattern, or of a URL, is part of the name.
+    match Url::from_file_path(path).map(|url| ListingTableUrl::try_new(url, None)) {
+        Ok(Ok(place)) => Ok(place),
+        Ok(Err(_)) | Err(()) => Err(external(
+            Error::invalid("the name of the file is not UTF-8: rename the file, or link to it")
+                .with("file", path.display()),
+        )),
+    }
+}
+
+fn external(error: Error) -> DataFusionError {
+    DataFusionError::External(Box::new(error))
 }

@@ -4,8 +4,8 @@ use std::collections::{HashMap, HashSet};
 use std::ops::ControlFlow;
 
 use datafusion::sql::sqlparser::ast::{
-    Expr, GroupByExpr, Ident, ObjectNamePart, Query, Select, SelectItem, SetExpr, Value,
-    WildcardAdditionalOptions, visit_expressions, visit_expressions_mut,
+    Distinct, Expr, GroupByExpr, Ident, ObjectNamePart, OrderByKind, Query, Select, SelectItem,
+    SetExpr, SetQuantifier, Value, WildcardAdditionalOptions, visit_expressions, visit_expressions_mut,
 };
 
 /// Names the second `a` of `SELECT a, a` `a_1`, and so on, and parameters `?1`, `?2` by their places.
@@ -98,15 +98,63 @@ pub(super) fn name_casts(query: &mut Query) {
     }
 }
 
-/// Names the computed columns of a query as they are written: `sum(people)` and not `sum(city.people)`, `a + 1` and not
-/// `t.a + Int64(1)`. Those of queries within it keep the engine's names. So do those of a sorted query with DISTINCT, whose
-/// ORDER BY has to find them.
-pub(super) fn name_as_written(query: &mut Query) {
-    let is_sorted = query.order_by.is_some();
+/// Sorts a query with DISTINCT by the names of its columns where it is sorted by what they compute: the engine does not see
+/// that the two are the same. The columns that have no name are named as they are written.
+pub(super) fn sort_distinct_by_names(query: &mut Query) {
     let SetExpr::Select(select) = &mut *query.body else {
         return;
     };
-    if select.distinct.is_some() && is_sorted {
+    let Some(OrderByKind::Expressions(order)) = query.order_by.as_mut().map(|order| &mut order.kind)
+    else {
+        return;
+    };
+    if !matches!(select.distinct, Some(Distinct::Distinct)) {
+        return;
+    }
+    let is_computed = |expr: &Expr| column_name(expr).is_none() && !matches!(expr, Expr::Value(_));
+    let sorted: HashSet<String> = order
+        .iter()
+        .filter(|key| is_computed(&key.expr))
+        .map(|key| as_written(&key.expr))
+        .collect();
+    let mut names: HashMap<String, String> = HashMap::new();
+    for item in &mut select.projection {
+        let (text, name) = match item {
+            SelectItem::UnnamedExpr(expr) => {
+                let text = as_written(expr);
+                if !is_computed(expr) || !sorted.contains(&text) {
+                    continue;
+                }
+                if !names.contains_key(&text) {
+                    *item = named(expr.clone(), text.clone());
+                }
+                (text.clone(), text)
+            }
+            SelectItem::ExprWithAlias { expr, alias } if is_computed(expr) => {
+                (as_written(expr), alias.value.clone())
+            }
+            _ => continue,
+        };
+        names.entry(text).or_insert(name);
+    }
+    for key in order {
+        if let Some(name) = names.get(&as_written(&key.expr))
+            && is_computed(&key.expr)
+        {
+            key.expr = Expr::Identifier(Ident::with_quote('"', name));
+        }
+    }
+}
+
+/// Names the computed columns of a query as they are written: `sum(people)` and not `sum(city.people)`, `a + 1` and not
+/// `t.a + Int64(1)`. Those of queries within it keep the engine's names. So do those of a sorted query with `DISTINCT ON`,
+/// whose ORDER BY has to find them.
+pub(super) fn name_as_written(query: &mut Query) {
+    let is_sorted = query.order_by.is_some();
+    let Some(select) = first_select(&mut query.body) else {
+        return;
+    };
+    if matches!(select.distinct, Some(Distinct::On(_))) && is_sorted {
         return;
     }
     let mut taken: HashSet<String> = select.projection.iter().filter_map(name).collect();
@@ -124,6 +172,28 @@ pub(super) fn name_as_written(query: &mut Query) {
             if !given.contains(&written) {
                 *item = named(expr.clone(), written);
             }
+        }
+    }
+}
+
+/// The part of a query that names its columns: of set operations the first one, unless names say which columns belong
+/// together.
+fn first_select(mut body: &mut SetExpr) -> Option<&mut Select> {
+    loop {
+        match body {
+            SetExpr::Select(select) => return Some(select),
+            SetExpr::SetOperation {
+                left,
+                set_quantifier,
+                ..
+            } if !matches!(
+                set_quantifier,
+                SetQuantifier::ByName | SetQuantifier::AllByName | SetQuantifier::DistinctByName
+            ) =>
+            {
+                body = left;
+            }
+            _ => return None,
         }
     }
 }
@@ -218,8 +288,25 @@ mod tests {
                 r#"SELECT a + 1 AS "a + 1" FROM (SELECT a * 2 FROM t)"#,
             ),
             (
-                "SELECT DISTINCT a + 1 FROM t ORDER BY a + 1",
-                "SELECT DISTINCT a + 1 FROM t ORDER BY a + 1",
+                "SELECT DISTINCT a + 1, SUM(b), a * 2 AS c FROM t ORDER BY sum(b), a + 1 DESC, a*2, a",
+                "SELECT DISTINCT a + 1 AS \"a + 1\", SUM(b) AS \"sum(b)\", a * 2 AS c FROM t \
+                 ORDER BY \"sum(b)\", \"a + 1\" DESC, \"c\", a",
+            ),
+            (
+                "SELECT x FROM (SELECT DISTINCT a + 1 FROM t ORDER BY a + 1 LIMIT 1) AS q (x)",
+                "SELECT x FROM (SELECT DISTINCT a + 1 AS \"a + 1\" FROM t ORDER BY \"a + 1\" LIMIT 1) AS q (x)",
+            ),
+            (
+                "SELECT a + 1 FROM t UNION SELECT b + 1 FROM t EXCEPT SELECT 1",
+                r#"SELECT a + 1 AS "a + 1" FROM t UNION SELECT b + 1 FROM t EXCEPT SELECT 1"#,
+            ),
+            (
+                "SELECT a + 1 FROM t UNION BY NAME SELECT a + 1 FROM u",
+                "SELECT a + 1 FROM t UNION BY NAME SELECT a + 1 FROM u",
+            ),
+            (
+                "SELECT DISTINCT ON (a + 1) a + 1 FROM t ORDER BY a + 1",
+                "SELECT DISTINCT ON (a + 1) a + 1 FROM t ORDER BY a + 1",
             ),
         ] {
             let parsed = parse_statements(text).expect(text);

@@ -12,7 +12,7 @@ use datafusion::execution::runtime_env::RuntimeEnvBuilder;
 use datafusion::execution::session_state::SessionStateBuilder;
 use datafusion::logical_expr::LogicalPlan;
 use datafusion::physical_plan::{
-    EmptyRecordBatchStream, SendableRecordBatchStream, execute_stream,
+    EmptyRecordBatchStream, ExecutionPlan, SendableRecordBatchStream, execute_stream,
 };
 use datafusion::prelude::{SessionConfig, SessionContext};
 use datafusion::sql::parser::Statement;
@@ -215,6 +215,11 @@ impl SqlSession {
         if let LogicalPlan::DescribeTable(table) = &plan {
             return super::describe::describe(&table.schema);
         }
+        if let LogicalPlan::Explain(explain) = &plan {
+            // Of a plan that is refused, the engine shows the steps before, or nothing.
+            let mut state = self.context.state();
+            self.planned(&mut state, &explain.plan).await?;
+        }
         self.run(plan).await
     }
 
@@ -242,19 +247,27 @@ impl SqlSession {
         mut state: SessionState,
         plan: LogicalPlan,
     ) -> QueryResult<SendableRecordBatchStream> {
-        let plan = state.optimize(&plan)?;
+        let plan = self.planned(&mut state, &plan).await?;
+        crate::scan::open_scans(&plan)?;
+        execute_stream(plan, state.task_ctx())
+    }
+
+    /// The plan that is executed, and in `state` the options with which it is.
+    async fn planned(
+        &self,
+        state: &mut SessionState,
+        plan: &LogicalPlan,
+    ) -> QueryResult<Arc<dyn ExecutionPlan>> {
+        let plan = state.optimize(plan)?;
         crate::checked::check_joined(&plan)?;
         // With long constants, batches have fewer rows.
         let rows = crate::checked::rows_at_once(&plan, self.value_limit)?;
         let size = state.config().batch_size().min(rows);
         *state.config_mut() = state.config().clone().with_batch_size(size);
-        let context = state.task_ctx();
         let planner = state.query_planner();
-        let plan = planner.create_physical_plan(&plan, &state).await?;
+        let plan = planner.create_physical_plan(&plan, state).await?;
         let plan = files::name_files(plan)?;
-        let plan = exchange::with_one_sender(plan)?;
-        crate::scan::open_scans(&plan)?;
-        execute_stream(plan, context)
+        exchange::with_one_sender(plan)
     }
 
     /// The label of records that are written without one.

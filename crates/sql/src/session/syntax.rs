@@ -82,6 +82,7 @@ impl VisitorMut for Correction {
         if self.named > QUERIES_MAX {
             return ControlFlow::Break(too_many("WITH"));
         }
+        names::sort_distinct_by_names(query);
         names::name_casts(query);
         if let Err(error) = using::separate(query, self.subqueries > 0) {
             return ControlFlow::Break(error);

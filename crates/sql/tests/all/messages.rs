@@ -147,10 +147,12 @@ fn subqueries_run_or_are_refused_in_words_of_sql() {
             "not in ON",
         ),
     ] {
-        let said = refusal(&session, query);
-        assert!(said.contains(advice), "{query}: {said}");
-        for own in ["__", "Projection", "Scalar", "scalar subquery", "plan node"] {
-            assert!(!said.contains(own), "{query}: {said}");
+        for query in [query.to_owned(), format!("EXPLAIN {query}"), format!("EXPLAIN VERBOSE {query}")] {
+            let said = refusal(&session, &query);
+            assert!(said.contains(advice), "{query}: {said}");
+            for own in ["__", "Projection", "Scalar", "scalar subquery", "plan node"] {
+                assert!(!said.contains(own), "{query}: {said}");
+            }
         }
     }
 }

@@ -95,9 +95,27 @@ pub fn check(tree: &Tree) -> Vec<Finding> {
                 word.line += literal.line - 1;
             }
             report(&path, &words, &mut findings);
+            for (index, line) in literal.text.lines().enumerate() {
+                if let Some(words) = gap(line) {
+                    let what = format!("a run of spaces within a message: `{words}`");
+                    let instead = "one space, or a backslash before the end of the line".to_owned();
+                    findings.push(Finding::new(&path, literal.line + index, what, instead));
+                }
+            }
         }
     }
     findings
+}
+
+/// Two words of a line with more than one space between them, as a line break that was joined leaves.
+fn gap(line: &str) -> Option<String> {
+    let words: Vec<&str> = line.trim().split(' ').collect();
+    let at = words.iter().position(|word| word.is_empty())?;
+    let before = words.get(at.checked_sub(1)?)?;
+    let after = words.iter().skip(at).find(|word| !word.is_empty())?;
+    // Fewer words are those of a table.
+    let is_prose = words.iter().filter(|word| !word.is_empty()).count() > 4;
+    is_prose.then(|| format!("{before} {after}"))
 }
 
 fn report(path: &str, words: &[Word], findings: &mut Vec<Finding>) {
@@ -247,6 +265,15 @@ fn starts_with(words: &[Word], at: usize, wanted: &[&str]) -> bool {
 
 #[cfg(test)]
 mod tests {
+    #[test]
+    fn gaps_within_a_message_are_found() {
+        let found = super::gap("free some space, and run the          command again");
+        assert_eq!(found.as_deref(), Some("the command"));
+        for line in ["    free some space, and run it", "name   size", "a b c d e ", ""] {
+            assert_eq!(super::gap(line), None, "{line}");
+        }
+    }
+
     use super::*;
 
     fn page(text: &str) -> Vec<String> {

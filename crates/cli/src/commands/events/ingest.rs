@@ -4,6 +4,7 @@ use std::io::Write as _;
 use std::path::Path;
 use std::time::Instant;
 
+use ostrakon_cell::ErrorKind;
 use ostrakon_events::{
     EventStore, EventType, Ingest, IngestOptions, LogPart, Record, RecordSource, Step,
 };
@@ -91,7 +92,9 @@ fn add_files(store: &EventStore, args: &EventsIngestArgs) -> Result<(Total, Reje
             Err(failure) => return Err(keep(&mut ingest, &mut rejects, complete, failure)),
         }
     }
-    rejects.flush()?;
+    if let Err(failure) = rejects.flush().and_then(|()| Ok(ingest.commit()?)) {
+        return Err(tell_stored(&ingest, failure));
+    }
     let report = ingest.finish()?;
     let total = Total {
         events: report.events,
@@ -107,9 +110,12 @@ fn add_files(store: &EventStore, args: &EventsIngestArgs) -> Result<(Total, Reje
 fn keep(ingest: &mut Ingest, rejects: &mut Rejects, complete: usize, failure: Failure) -> Failure {
     // If the store is what failed, nothing more can be stored.
     let kept = ingest.commit().is_ok() && rejects.flush().is_ok();
+    if !kept {
+        return tell_stored(ingest, failure);
+    }
     let report = ingest.report();
     let read = report.events + report.duplicates;
-    if !kept || (complete == 0 && read == 0) {
+    if complete == 0 && read == 0 {
         return failure;
     }
     let mut stored = format!(
@@ -133,6 +139,20 @@ fn keep(ingest: &mut Ingest, rejects: &mut Rejects, complete: usize, failure: Fa
     failure.then_next(
         "correct the file or leave it out, and run the command again with all files: events that are stored are left out",
     )
+}
+
+/// Tells what was stored before the store or the disk failed.
+fn tell_stored(ingest: &Ingest, failure: Failure) -> Failure {
+    let report = ingest.report();
+    let stored = counted(report.events, "event", "events");
+    let left_out = left_out(report.duplicates, report.repeated);
+    let failure = failure.with("stored", format!("{stored}{left_out}"));
+    match failure.is_kind(ErrorKind::OutOfSpace) {
+        true => failure.next(
+            "free disk space, and run the command again with all files: events that are stored are left out",
+        ),
+        false => failure,
+    }
 }
 
 /// How many events were not stored again, and how many of them equal one of the same ingest; nothing if there are none.

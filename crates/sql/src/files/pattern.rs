@@ -1,0 +1,150 @@
+//! The files that a name in a query stands for.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf, absolute};
+
+use glob::{GlobError, MatchOptions};
+use ostrakon_cell::{Error, ErrorKind, Result};
+
+/// As a shell matches: a `*` stays within a directory, and leaves out names that begin with a dot.
+const MATCH: MatchOptions = MatchOptions {
+    case_sensitive: true,
+    require_literal_separator: true,
+    require_literal_leading_dot: true,
+};
+
+/// A file, with an absolute path.
+#[derive(Debug)]
+pub(super) struct Found {
+    pub(super) path: PathBuf,
+    pub(super) bytes: u64,
+}
+
+/// The file of this name, or the files of this pattern in the order of their names. Only the directories that the pattern
+/// itself names are read, so that what lies beside and below them cannot fail.
+///
+/// # Errors
+/// No file; a directory; a file or directory that cannot be looked at; a malformed pattern.
+pub(super) fn found(name: &str) -> Result<Vec<Found>> {
+    let is_pattern = name.contains(['*', '?', '[']);
+    // A name may have the characters of a pattern.
+    if !is_pattern || Path::new(name).is_file() {
+        return Ok(vec![file(Path::new(name))?.ok_or_else(|| {
+            Error::new(
+                ErrorKind::NotFound,
+                "the name is that of a directory: name the files in it, such as 'logs/*.csv'",
+            )
+            .with("file", name)
+        })?]);
+    }
+    let malformed = |error| {
+        Error::invalid("the pattern is malformed: ** stands alone between slashes, and [ needs a ]")
+            .with("file", name)
+            .with_source(error)
+    };
+    let mut files = Vec::new();
+    for entry in glob::glob_with(name, MATCH).map_err(malformed)? {
+        let path = entry.map_err(|error: GlobError| {
+            let path = error.path().to_owned();
+            unreadable(&path, error.into())
+        })?;
+        files.extend(file(&path)?);
+    }
+    if files.is_empty() {
+        return Err(
+            Error::new(ErrorKind::NotFound, "no file matches the pattern").with("file", name),
+        );
+    }
+    Ok(files)
+}
+
+/// A file; `None` if it is a directory.
+fn file(path: &Path) -> Result<Option<Found>> {
+    let metadata = fs::metadata(path).map_err(|error| unreadable(path, error))?;
+    if metadata.is_dir() {
+        return Ok(None);
+    }
+    Ok(Some(Found {
+        path: absolute(path).map_err(|error| unreadable(path, error))?,
+        bytes: metadata.len(),
+    }))
+}
+
+fn unreadable(path: &Path, error: io::Error) -> Error {
+    let is_link = fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_symlink());
+    let (kind, message) = match error.kind() {
+        io::ErrorKind::PermissionDenied => (ErrorKind::PermissionDenied, "the file cannot be read"),
+        _ if is_link => (
+            ErrorKind::NotFound,
+            "the file is a link that does not lead to a file",
+        ),
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => {
+            (ErrorKind::NotFound, "the file cannot be read")
+        }
+        _ => (ErrorKind::Io, "the file cannot be read"),
+    };
+    Error::new(kind, message)
+        .with("file", path.display())
+        .with_source(error)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(pattern: &str) -> Result<Vec<String>> {
+        let name = |found: Found| found.path.file_name().unwrap().to_string_lossy().into_owned();
+        Ok(found(pattern)?.into_iter().map(name).collect())
+    }
+
+    #[test]
+    fn a_pattern_stands_for_the_files_that_a_shell_would_find() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| format!("{}/{name}", folder.path().display());
+        for below in ["deep/er", "d.csv", "a=1"] {
+            fs::create_dir_all(at(below)).unwrap();
+        }
+        for name in ["b.csv", "a.csv", ".h.csv", "deep/c.csv", "deep/er/e.csv", "a=1/p.csv", "x[1].csv"] {
+            fs::write(at(name), "n\n1\n").unwrap();
+        }
+        for (pattern, expected) in [
+            ("[ab].csv", vec!["a.csv", "b.csv"]),
+            ("?.csv", vec!["a.csv", "b.csv"]),
+            ("deep/*.csv", vec!["c.csv"]),
+            ("*/*.csv", vec!["p.csv", "c.csv"]),
+            ("a=*/*.csv", vec!["p.csv"]),
+            ("deep/**/*.csv", vec!["c.csv", "e.csv"]),
+            ("x[1].csv", vec!["x[1].csv"]),
+            (".*.csv", vec![".h.csv"]),
+        ] {
+            assert_eq!(names(&at(pattern)).unwrap(), expected, "{pattern}");
+        }
+        for missing in ["*.tsv", "none.csv", "none/*.csv", "a.csv/b.csv"] {
+            let error = names(&at(missing)).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::NotFound, "{missing}: {error}");
+        }
+        let error = names(&at("d.csv")).unwrap_err().to_string();
+        assert!(error.contains("name the files in it"), "{error}");
+        assert_eq!(names(&at("x[")).unwrap_err().kind(), ErrorKind::InvalidArgument);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_to_itself_stops_only_the_patterns_that_name_it() {
+        use std::os::unix::fs::symlink;
+
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| format!("{}/{name}", folder.path().display());
+        fs::write(at("a.csv"), "n\n1\n").unwrap();
+        symlink("loop", at("loop")).unwrap();
+        symlink("loop.tsv", at("loop.tsv")).unwrap();
+        symlink("nowhere", at("gone.tsv")).unwrap();
+        assert_eq!(names(&at("*.csv")).unwrap(), ["a.csv"]);
+        for name in ["*.tsv", "loop.tsv", "gone.tsv"] {
+            let error = names(&at(name)).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::NotFound, "{name}: {error}");
+            assert!(error.to_string().contains("a link"), "{name}: {error}");
+        }
+    }
+}
