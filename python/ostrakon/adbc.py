@@ -62,7 +62,7 @@ def connect(
     The store is open until the connection is closed. Queries see what the authorizations `auths`
     allow, new records get the label `label`, and with `files` queries may read files by their path.
     `memory_bytes` is what queries may use, at least 16 MiB, by default an eighth of the machine's
-    memory and at most 2 GiB. Each statement is committed by itself.
+    memory, from 256 MiB to 2 GiB. Each statement is committed by itself.
 
     Raises the errors of `adbc_driver_manager.dbapi`.
     """

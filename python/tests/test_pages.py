@@ -25,7 +25,7 @@ def blocks_of(page: str) -> list[tuple[str, str]]:
     return re.findall(found, page, re.DOTALL)
 
 
-@pytest.mark.parametrize("name", ["sql", "events"])
+@pytest.mark.parametrize("name", ["sql", "events", "operations"])
 def test_the_examples_of_the_pages_of_commands_run(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -38,7 +38,7 @@ def test_the_examples_of_the_pages_of_commands_run(
         for command in commands:
             subprocess.run(["/bin/sh", "-c", command], check=True)
     blocks = blocks_of(page)
-    assert len(blocks) == {"sql": 2, "events": 1}[name]
+    assert len(blocks) == {"sql": 2, "events": 1, "operations": 1}[name]
     for code, printed in blocks:
         exec(code, {})
         assert capsys.readouterr().out == printed != ""

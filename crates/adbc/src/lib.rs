@@ -12,7 +12,7 @@
 //! | `adbc.ostrakon.label` | the label of records that are written without one | none |
 //! | `adbc.ostrakon.files` | `true` if statements may read local files | `false` |
 //! | `adbc.ostrakon.read_only` | `true` to open the store for reading | `false` |
-//! | `adbc.ostrakon.memory_bytes` | the memory of queries in bytes, at least 16 MiB | an eighth of the machine's, at most 2 GiB |
+//! | `adbc.ostrakon.memory_bytes` | the memory of queries in bytes, at least 16 MiB | an eighth of the machine's, from 256 MiB to 2 GiB |
 //!
 //! Authorizations are an option of the database alone: neither a connection nor a statement can change them.
 //! Each statement is committed by itself. The option `adbc.connection.autocommit` cannot be switched off, and bulk ingest,

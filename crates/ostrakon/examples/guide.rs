@@ -85,5 +85,15 @@ pub(crate) fn main() -> ostrakon::Result<()> {
     };
     let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
     assert_eq!(runtime.block_on(found)?.value_str()?, "carol");
+
+    use ostrakon::Authorizations;
+    use ostrakon::cell::{ReaderSource, Scanner, Source as _};
+
+    let held = Authorizations::new(["hr"])?;
+    let reader = ReaderSource::new(store.source()?, held.clone());
+    let seen = Scanner::new(reader.table("people")?).authorizations(held).entries()?;
+    assert_eq!(seen.len(), 2);
+    let more = Authorizations::new(["admin"])?;
+    assert!(Scanner::new(reader.table("people")?).authorizations(more).entries().is_err());
     Ok(())
 }

@@ -33,7 +33,7 @@ fn import_prints_what_it_shows() {
     for (table, entries) in [
         ("friends", "4 entries"),
         ("jobs", "4 entries"),
-        ("events", "2 entries"),
+        ("logins", "2 entries"),
     ] {
         let counted = folder.ok(&["scan", table, "--count"]);
         assert!(counted.starts_with(entries), "{table}: {counted}");
