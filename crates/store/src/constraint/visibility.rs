@@ -6,9 +6,8 @@ use ostrakon_cell::{Constraint, ConstraintEnvironment, MutationRef, VisibilityEv
 const MALFORMED: i16 = 1;
 const NOT_AUTHORIZED: i16 = 2;
 
-/// Rejects malformed labels and, where the source knows its users, labels that the writer's
-/// authorizations do not satisfy. A process that has the directory open is not such a user: there
-/// only malformed labels are rejected.
+/// Rejects malformed labels, and those that the authorizations of the handle do not satisfy. A handle
+/// without authorizations, such as the store itself, may write any well-formed label.
 pub(super) struct VisibilityConstraint;
 
 impl Constraint for VisibilityConstraint {
