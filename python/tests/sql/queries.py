@@ -32,6 +32,8 @@ class Queries:
         self.names = 0
         # The columns of the last query that together are different in each row.
         self.unique = []
+        # Whether an aggregate of the query has an order: the engine refuses two.
+        self.is_ordered = False
 
     def query(self):
         """A query, and the columns by which it is sorted."""
@@ -97,7 +99,7 @@ class Queries:
         return self.shaped(body, depth)
 
     def shaped(self, body, depth):
-        self.unique = []
+        self.unique, self.is_ordered = [], False
         rng = self.rng
         where = f" WHERE {self.where(body, depth)}" if rng.random() < 0.6 else ""
         shape = rng.random()
@@ -306,7 +308,8 @@ class Queries:
                 choices += [(f"sum({name})", kind), (f"avg({name})", "mean")]
             if kind == "bool":
                 choices += [(f"bool_and({name})", "bool"), (f"bool_or({name})", "bool")]
-            if kind == "text" and rng.random() < 0.2:
+            if kind == "text" and not self.is_ordered and rng.random() < 0.2:
+                self.is_ordered = True
                 order = f"ORDER BY {name} {self.direction()}"
                 choices = [(f"string_agg({name}, ',' {order})", "text")]
             if rng.random() < 0.1:

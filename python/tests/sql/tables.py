@@ -71,7 +71,7 @@ class Events:
         """The definition of the type, as TOML."""
         lines = [f'name = "{self.type}"', 'time = "time"', f'bin = "{self.bin}"']
         lines += ['visibility_field = "l"', 'visibility = ""', "[[shards]]", f"count = {self.shards}"]
-        for name, kind in self.fields:
+        for name, kind in [*self.fields, ("l", "text")]:
             indexed = "true" if name in self.indexed else "false"
             lines += ["[[fields]]", f'name = "{name}"', f'type = "{self.KINDS[kind]}"']
             lines += [f"indexed = {indexed}"] if name != "time" else []

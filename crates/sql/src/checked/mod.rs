@@ -11,6 +11,7 @@ mod empty;
 mod equalities;
 mod extremes;
 mod floats;
+mod grouping_sets;
 mod minutes;
 mod orders;
 mod physical;
@@ -34,6 +35,7 @@ use datafusion::logical_expr::{AggregateUDF, ScalarUDF};
 use datafusion::prelude::SessionContext;
 
 pub(crate) use dependencies::PlainRelations;
+pub(crate) use grouping_sets::analyzer_rules;
 pub(crate) use physical::physical_rules;
 pub(crate) use rules::optimizer_rules;
 pub(crate) use size::{StructPlanner, limit_of, rows_at_once};

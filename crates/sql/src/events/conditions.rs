@@ -3,7 +3,7 @@
 use datafusion::common::ScalarValue;
 use datafusion::logical_expr::{BinaryExpr, Expr, Like, Operator as Sql};
 use ostrakon_cell::lexicoder::{decode_i64, encode_i64};
-use ostrakon_events::{Condition, FieldType, Operator, show_time};
+use ostrakon_events::{Condition, FieldType, Operator, parse_time, show_time};
 
 use super::values::{Fields, TIME, address};
 use crate::scan::{ByteSet, Encoding, after, encoded, is_column, literal, split_pattern, text};
@@ -199,7 +199,11 @@ fn value_of(kind: FieldType, value: &ScalarValue) -> Option<Vec<u8>> {
             value.to_string()
         }
         (FieldType::Bool, ScalarValue::Boolean(Some(value))) => value.to_string(),
-        (FieldType::Time, ScalarValue::TimestampMicrosecond(Some(value), _)) => show_time(*value),
+        (FieldType::Time, ScalarValue::TimestampMicrosecond(Some(value), _)) => {
+            // Events have no times of other years, and conditions no words for them.
+            let shown = show_time(*value);
+            (parse_time(shown.as_bytes()) == Some(*value)).then_some(shown)?
+        }
         _ => return None,
     };
     Some(shown.into_bytes())

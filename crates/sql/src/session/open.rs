@@ -99,6 +99,7 @@ impl SqlSession {
             ])
             .with_relation_planners(vec![Arc::new(crate::checked::PlainRelations)])
             .with_default_features()
+            .with_analyzer_rules(crate::checked::analyzer_rules())
             .with_optimizer_rules(crate::checked::optimizer_rules())
             .with_physical_optimizer_rules(crate::checked::physical_rules())
             .build();
