@@ -9,6 +9,8 @@ from tables import condition, literal, value
 
 # The most rows of a join, about.
 LARGEST = 20_000
+# Names that columns of the tables have.
+OWN_NAMES = ["k0", "c0", "c1", "r1"]
 # No more queries within queries.
 DEEPEST = 3
 
@@ -34,13 +36,16 @@ class Queries:
         self.unique = []
         # Whether an aggregate of the query has an order: the engine refuses two.
         self.is_ordered = False
+        self.has_own_names = False
 
     def query(self):
         """A query, and the columns by which it is sorted."""
         self.names = 0
         rng = self.rng
-        text, kinds, rows = self.select(0)
         choice = rng.random()
+        # Names that columns of the tables have, too, unless another query names them.
+        self.has_own_names = choice > 0.25 and rng.random() < 0.4
+        text, kinds, rows = self.select(0)
         if choice < 0.2:
             name = self.name()
             inner = self.of_common(name, kinds, rows)
@@ -101,6 +106,10 @@ class Queries:
     def shaped(self, body, depth):
         self.unique, self.is_ordered = [], False
         rng = self.rng
+
+        def named(items):
+            return self.named(items, depth)
+
         where = f" WHERE {self.where(body, depth)}" if rng.random() < 0.6 else ""
         shape = rng.random()
         if shape < 0.15:
@@ -109,7 +118,8 @@ class Queries:
         if shape < 0.5 and body.compared:
             count = rng.randint(1, min(3, len(body.compared)))
             groups = rng.sample(body.compared, count)
-            if rng.random() < 0.25:
+            # In GROUP BY, the engine does not find a common column of USING within each expression.
+            if rng.random() < 0.25 and " USING (" not in body.text:
                 groups[0] = scalar(rng, body.compared)
             # Some groups may be named by GROUP BY alone.
             shown = rng.sample(groups, rng.randint(0, len(groups)))
@@ -122,6 +132,8 @@ class Queries:
                 self.unique = []
             if rng.random() < 0.1:
                 self.unique = []
+                # Otherwise a key that begins with a parenthesis would be taken for a list.
+                by = ", ".join(f"({name})" for name, _ in groups)
                 by = f"{rng.choice(['ROLLUP', 'CUBE'])} ({by})"
             text = f"SELECT {named(items)} FROM {body.text}{where} GROUP BY {by}{having}"
             return text, kinds(items), body.rows
@@ -141,6 +153,12 @@ class Queries:
         distinct = "DISTINCT " if rng.random() < 0.25 and "mean" not in kinds(items) else ""
         text = f"SELECT {distinct}{named(items)} FROM {body.text}{where}"
         return text, kinds(items), body.rows
+
+    def named(self, items, depth):
+        names = [f"r{at}" for at in range(len(items))]
+        if depth == 0 and self.has_own_names:
+            names[: len(OWN_NAMES)] = self.rng.sample(OWN_NAMES, len(OWN_NAMES))
+        return ", ".join(f"{item} AS {name}" for (item, _), name in zip(items, names, strict=False))
 
     def name(self):
         self.names += 1
@@ -238,7 +256,8 @@ class Queries:
             other = "CAST(0.5 AS DOUBLE)" if kind == "mean" else literal(value(self.rng, kind))
             items.append((self.rng.choice([*fit, *fit, other]), kind))
         where = f" WHERE {self.where(body, depth)}" if self.rng.random() < 0.5 else ""
-        return f"SELECT {named(items)} FROM {body.text}{where}", body.rows
+        text = self.named(items, 1)
+        return f"SELECT {text} FROM {body.text}{where}", body.rows
 
     def where(self, body, depth):
         rng = self.rng
@@ -389,7 +408,3 @@ class Queries:
 
 def kinds(items):
     return [kind for _, kind in items]
-
-
-def named(items):
-    return ", ".join(f"{item} AS r{at}" for at, (item, _) in enumerate(items))

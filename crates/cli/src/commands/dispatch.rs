@@ -77,7 +77,13 @@ fn dispatch(access: &Access, command: Command, out: &mut Output) -> Result<()> {
             }
             access
                 .with_store(absent(&command), |source| on_source(&*source, command, out))
-                .map_err(|failure| if deletes { room_to_delete(failure) } else { failure })
+                .map_err(|failure| {
+                    if deletes {
+                        room_to_delete(failure)
+                    } else {
+                        failure
+                    }
+                })
         }
         Command::Events(command) => events::run(access, command, out),
         #[cfg(feature = "sql")]

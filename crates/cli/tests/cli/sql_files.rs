@@ -227,7 +227,12 @@ fn a_pattern_names_the_files_of_one_directory() {
     ] {
         let query = format!("SELECT sum(n) AS n FROM '{pattern}'");
         let found = folder.run(&["sql", "--json", "-c", &query]);
-        assert_eq!(found.out, format!("{{\"n\":{sum}}}\n"), "{pattern}: {}", found.err);
+        assert_eq!(
+            found.out,
+            format!("{{\"n\":{sum}}}\n"),
+            "{pattern}: {}",
+            found.err
+        );
     }
     for (name, said) in [
         ("logs/none*.csv", "no file matches the pattern"),
@@ -245,10 +250,7 @@ fn empty_files_of_formats_with_an_end_are_errors() {
     let folder = Folder::with_table();
     folder.ok(&["sql", "-c", "SELECT 1 AS n", "--output", "whole.parquet"]);
     folder.ok(&["sql", "-c", "SELECT 1 AS n", "--output", "whole.arrow"]);
-    for (name, pattern) in [
-        ("empty.parquet", "*.parquet"),
-        ("empty.arrow", "*.arrow"),
-    ] {
+    for (name, pattern) in [("empty.parquet", "*.parquet"), ("empty.arrow", "*.arrow")] {
         folder.write(name, "");
         for from in [name, pattern] {
             let query = format!("SELECT count(*) FROM '{from}'");

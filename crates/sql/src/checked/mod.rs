@@ -3,8 +3,10 @@
 //! plans with other answers, or cannot execute.
 
 mod arithmetic;
+mod cast_of;
 mod conditions;
 mod date_bin;
+mod date_trunc;
 mod dependencies;
 mod distinct_sum;
 mod empty;
@@ -12,10 +14,12 @@ mod equalities;
 mod extremes;
 mod floats;
 mod grouping_sets;
+mod local_times;
 mod minutes;
 mod orders;
 mod physical;
 mod projections;
+mod repeated_keys;
 mod rules;
 mod same_type;
 mod set_operations;
@@ -23,7 +27,6 @@ mod size;
 mod stored;
 mod subqueries;
 mod sum;
-mod times_of_day;
 mod to_timestamp;
 mod unsigned;
 mod using;
@@ -34,6 +37,7 @@ use std::sync::{Arc, LazyLock};
 use datafusion::logical_expr::{AggregateUDF, ScalarUDF};
 use datafusion::prelude::SessionContext;
 
+pub(crate) use cast_of::CAST_OF;
 pub(crate) use dependencies::PlainRelations;
 pub(crate) use grouping_sets::analyzer_rules;
 pub(crate) use physical::physical_rules;
@@ -54,16 +58,19 @@ pub(crate) fn register(context: &SessionContext, limit: usize) {
     context.add_analyzer_rule(Arc::new(floats::FloatKeys));
     context.add_optimizer_rule(Arc::new(windows::SeparateWindows));
     context.add_optimizer_rule(Arc::new(equalities::HiddenEqualities));
+    context.add_optimizer_rule(Arc::new(repeated_keys::RepeatedKeys));
     context.register_udaf(AggregateUDF::from(sum::CheckedSum::new()));
     for extreme in extremes::Extreme::both() {
         context.register_udaf(extreme);
     }
+    context.register_udf(ScalarUDF::from(cast_of::CastOf::new()));
     context.register_udf(ScalarUDF::from(date_bin::DateBin::new()));
+    context.register_udf(ScalarUDF::from(date_trunc::DateTrunc::new()));
     let config = context.copied_config();
     let to_timestamp = to_timestamp::ToTimestamp::new(config.options());
     context.register_udf(ScalarUDF::from(to_timestamp));
     context.add_analyzer_rule(Arc::new(minutes::MinutesOfTimes));
-    context.add_analyzer_rule(Arc::new(times_of_day::TimesOfDay));
+    context.add_analyzer_rule(Arc::new(local_times::LocalTimes));
     size::register(context, limit);
 }
 

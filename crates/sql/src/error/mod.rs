@@ -118,6 +118,7 @@ pub(crate) fn plain(message: &str) -> String {
         text.drain(..start);
     }
     if let Some((_, node)) = text.split_once(UNSUPPORTED) {
+        let node = node.strip_prefix("in sqltorel: ").unwrap_or(node);
         let name = node.split(|letter: char| !letter.is_alphanumeric()).next();
         return format!("{} is not supported", name.unwrap_or_default());
     }
@@ -150,8 +151,8 @@ fn about_subquery(reason: &str) -> Option<&'static str> {
     ];
     if reason.contains("Correlated scalar subquery must be aggregated") {
         return Some(
-            "a query as a value that names columns of the outer query has one row for each of them: aggregate it, as in \
-             (SELECT max(…) …)",
+            "a query as a value that names columns of the outer query has to be an aggregate, which has one row: aggregate it, \
+             as in (SELECT max(…) …), or write a join",
         );
     }
     if reason.contains("Correlated scalar subquery can only be used") {
@@ -210,14 +211,14 @@ fn described(error: &DataFusionError) -> Error {
             Error::new(ErrorKind::Unsupported, "the query engine cannot do that")
                 .with("reason", reason)
         }
-        // The engine would have to calculate with the bytes to find the rows of a frame.
+        // The engine would have to calculate with the values to find the rows of a frame.
         DataFusionError::Internal(text)
             if text.contains("Cannot run range queries on datatype") =>
         {
             Error::new(
                 ErrorKind::Unsupported,
-                "a window cannot be ordered by bytes unless its frame is of rows: write ROWS UNBOUNDED PRECEDING, or \
-                 order by CAST(… AS VARCHAR)",
+                "a window cannot be ordered by a value of this type, such as bytes or a time of day, unless its frame is of \
+                 rows: write ROWS UNBOUNDED PRECEDING, or order by a cast to VARCHAR",
             )
         }
         DataFusionError::Plan(_) | DataFusionError::SchemaError(..) => {

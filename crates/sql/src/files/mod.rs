@@ -21,6 +21,7 @@ use datafusion::datasource::listing::{
 };
 use datafusion::error::DataFusionError;
 use datafusion::execution::SessionState;
+use datafusion::object_store::ObjectStoreExt;
 use datafusion::prelude::SessionContext;
 use ostrakon_cell::Error;
 use parking_lot::RwLock;

@@ -94,7 +94,14 @@ mod tests {
     use super::*;
 
     fn names(pattern: &str) -> Result<Vec<String>> {
-        let name = |found: Found| found.path.file_name().unwrap().to_string_lossy().into_owned();
+        let name = |found: Found| {
+            found
+                .path
+                .file_name()
+                .unwrap()
+                .to_string_lossy()
+                .into_owned()
+        };
         Ok(found(pattern)?.into_iter().map(name).collect())
     }
 
@@ -105,7 +112,15 @@ mod tests {
         for below in ["deep/er", "d.csv", "a=1"] {
             fs::create_dir_all(at(below)).unwrap();
         }
-        for name in ["b.csv", "a.csv", ".h.csv", "deep/c.csv", "deep/er/e.csv", "a=1/p.csv", "x[1].csv"] {
+        for name in [
+            "b.csv",
+            "a.csv",
+            ".h.csv",
+            "deep/c.csv",
+            "deep/er/e.csv",
+            "a=1/p.csv",
+            "x[1].csv",
+        ] {
             fs::write(at(name), "n\n1\n").unwrap();
         }
         for (pattern, expected) in [
@@ -126,7 +141,10 @@ mod tests {
         }
         let error = names(&at("d.csv")).unwrap_err().to_string();
         assert!(error.contains("name the files in it"), "{error}");
-        assert_eq!(names(&at("x[")).unwrap_err().kind(), ErrorKind::InvalidArgument);
+        assert_eq!(
+            names(&at("x[")).unwrap_err().kind(),
+            ErrorKind::InvalidArgument
+        );
     }
 
     #[cfg(unix)]

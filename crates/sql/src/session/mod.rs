@@ -2,6 +2,7 @@
 
 mod advice;
 mod bind;
+mod casts;
 mod change;
 mod create;
 mod describe;

@@ -5,7 +5,8 @@ use std::ops::ControlFlow;
 
 use datafusion::sql::sqlparser::ast::{
     Distinct, Expr, GroupByExpr, Ident, ObjectNamePart, OrderByKind, Query, Select, SelectItem,
-    SetExpr, SetQuantifier, Value, WildcardAdditionalOptions, visit_expressions, visit_expressions_mut,
+    SetExpr, SetQuantifier, Value, WildcardAdditionalOptions, visit_expressions,
+    visit_expressions_mut,
 };
 
 /// Names the second `a` of `SELECT a, a` `a_1`, and so on, and parameters `?1`, `?2` by their places.
@@ -104,7 +105,8 @@ pub(super) fn sort_distinct_by_names(query: &mut Query) {
     let SetExpr::Select(select) = &mut *query.body else {
         return;
     };
-    let Some(OrderByKind::Expressions(order)) = query.order_by.as_mut().map(|order| &mut order.kind)
+    let Some(OrderByKind::Expressions(order)) =
+        query.order_by.as_mut().map(|order| &mut order.kind)
     else {
         return;
     };

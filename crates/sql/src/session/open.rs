@@ -206,6 +206,11 @@ impl SqlSession {
     }
 
     async fn read(&self, statement: Statement) -> QueryResult<SendableRecordBatchStream> {
+        if asks_for_tables(&statement) {
+            let tables = super::describe::tables(self);
+            let tables = tables.map_err(|error| DataFusionError::External(Box::new(error)))?;
+            return super::describe::texts(["name", "rows"], tables);
+        }
         let plan = self.context.state().statement_to_plan(statement).await?;
         // A query may have other statements inside.
         let reads = SQLOptions::new()
@@ -381,6 +386,14 @@ fn only(text: &str) -> Result<SqlStatement> {
             "the text is not one statement: run its statements one by one",
         )),
     }
+}
+
+/// Whether a statement is SHOW TABLES, without any condition: the engine refuses those.
+fn asks_for_tables(statement: &Statement) -> bool {
+    let Statement::Statement(ast) = statement else {
+        return false;
+    };
+    ast.to_string().eq_ignore_ascii_case("SHOW TABLES")
 }
 
 /// The outcome of a statement without rows.

@@ -12,7 +12,7 @@ use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::tokenizer::{Token, Tokenizer};
 use ostrakon_cell::{Error, ErrorKind, Result};
 
-use super::{ignored, names, using};
+use super::{casts, ignored, names, using};
 
 /// The deepest expression. Plans are walked by recursion, and a stack that overflows ends the process.
 const DEPTH_MAX: usize = 500;
@@ -48,9 +48,17 @@ fn correct_ast(ast: &mut Ast) -> Result<()> {
     if let ControlFlow::Break(error) = ast.visit(&mut correction) {
         return Err(error);
     }
-    if let Ast::Query(query) = ast {
-        names::name_as_written(query);
+    match ast {
+        Ast::Query(query) => names::name_as_written(query),
+        // The names of the new table's columns.
+        Ast::CreateTable(table) => {
+            if let Some(query) = &mut table.query {
+                names::name_as_written(query);
+            }
+        }
+        _ => {}
     }
+    casts::name_all(ast);
     Ok(())
 }
 

@@ -147,7 +147,11 @@ fn subqueries_run_or_are_refused_in_words_of_sql() {
             "not in ON",
         ),
     ] {
-        for query in [query.to_owned(), format!("EXPLAIN {query}"), format!("EXPLAIN VERBOSE {query}")] {
+        for query in [
+            query.to_owned(),
+            format!("EXPLAIN {query}"),
+            format!("EXPLAIN VERBOSE {query}"),
+        ] {
             let said = refusal(&session, &query);
             assert!(said.contains(advice), "{query}: {said}");
             for own in ["__", "Projection", "Scalar", "scalar subquery", "plan node"] {

@@ -269,7 +269,12 @@ mod tests {
     fn gaps_within_a_message_are_found() {
         let found = super::gap("free some space, and run the          command again");
         assert_eq!(found.as_deref(), Some("the command"));
-        for line in ["    free some space, and run it", "name   size", "a b c d e ", ""] {
+        for line in [
+            "    free some space, and run it",
+            "name   size",
+            "a b c d e ",
+            "",
+        ] {
             assert_eq!(super::gap(line), None, "{line}");
         }
     }

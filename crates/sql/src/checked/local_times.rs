@@ -1,0 +1,89 @@
+//! Times whose order is not that of the times that they are made of. `CAST(t AS TIME)` begins again with the next day, and the
+//! time in a place goes back when its summer ends. The engine takes every cast from a type of times to another one, and
+//! `date_trunc`, for functions that keep the order, and does not sort or group by it again.
+
+use std::sync::{Arc, LazyLock};
+
+use datafusion::arrow::datatypes::DataType;
+use datafusion::common::config::ConfigOptions;
+use datafusion::common::tree_node::{Transformed, TreeNode};
+use datafusion::common::{DFSchema, Result};
+use datafusion::logical_expr::expr::ScalarFunction;
+use datafusion::logical_expr::expr_rewriter::NamePreserver;
+use datafusion::logical_expr::utils::merge_schema;
+use datafusion::logical_expr::{Expr, ExprSchemable, LogicalPlan, ScalarUDF};
+use datafusion::optimizer::AnalyzerRule;
+
+use super::same_type::SameType;
+
+/// Hides such casts and calls in a function, whose order the engine does not know.
+#[derive(Debug)]
+pub(super) struct LocalTimes;
+
+impl AnalyzerRule for LocalTimes {
+    fn name(&self) -> &'static str {
+        "local_times"
+    }
+
+    fn analyze(&self, plan: LogicalPlan, _: &ConfigOptions) -> Result<LogicalPlan> {
+        let changed = plan.transform_up_with_subqueries(|plan| {
+            let schema = merge_schema(&plan.inputs());
+            let names = NamePreserver::new(&plan);
+            plan.map_expressions(|expr| {
+                let name = names.save(&expr);
+                let changed = expr.transform_up(|expr| Ok(hidden(expr, &schema)))?;
+                Ok(changed.update_data(|expr| name.restore(expr)))
+            })
+        })?;
+        Ok(changed.data)
+    }
+}
+
+fn hidden(expr: Expr, schema: &DFSchema) -> Transformed<Expr> {
+    let is_found = match &expr {
+        Expr::Cast(cast) => loses_order(&cast.expr, cast.field.data_type(), schema),
+        Expr::TryCast(cast) => loses_order(&cast.expr, cast.field.data_type(), schema),
+        Expr::ScalarFunction(call) => match (call.func.name(), call.args.as_slice()) {
+            // It becomes a cast.
+            (name, [value, ..]) if name.starts_with("arrow_") => expr
+                .get_type(schema)
+                .is_ok_and(|kind| loses_order(value, &kind, schema)),
+            ("date_trunc", [_, time]) => time.get_type(schema).is_ok_and(|kind| is_local(&kind)),
+            _ => false,
+        },
+        _ => false,
+    };
+    if !is_found {
+        return Transformed::no(expr);
+    }
+    let call = ScalarFunction::new_udf(Arc::clone(&LOCAL_TIME), vec![expr]);
+    Transformed::yes(Expr::ScalarFunction(call))
+}
+
+/// Whether a cast to a type has another order than the value.
+fn loses_order(value: &Expr, kind: &DataType, schema: &DFSchema) -> bool {
+    if matches!(kind, DataType::Time32(_) | DataType::Time64(_)) {
+        return true;
+    }
+    let Ok(source) = value.get_type(schema) else {
+        return false;
+    };
+    // Between two zones, the moments stay.
+    let has_zone = |kind: &DataType| matches!(kind, DataType::Timestamp(_, Some(_)));
+    (is_local(&source) || is_local(kind))
+        && has_zone(&source) != has_zone(kind)
+        && source.is_temporal()
+        && kind.is_temporal()
+}
+
+/// Whether a type has times of a place, whose distance from UTC changes.
+fn is_local(kind: &DataType) -> bool {
+    let DataType::Timestamp(_, Some(zone)) = kind else {
+        return false;
+    };
+    let is_offset = zone.starts_with(['+', '-']);
+    !is_offset && !["UTC", "Etc/UTC", "GMT", "Z"].contains(&&**zone)
+}
+
+static LOCAL_TIME: LazyLock<Arc<ScalarUDF>> =
+    LazyLock::new(|| SameType::new("local_time", Ok).into_function());
