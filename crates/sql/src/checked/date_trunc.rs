@@ -85,7 +85,7 @@ fn checked<T: ArrowTimestampType>(times: &ColumnarValue, units: i64) -> Result<C
     if found.null_count() == 0 {
         return Ok(times.clone());
     }
-    let values: ScalarBuffer<i64> = found.iter().map(|time| time.unwrap_or_default()).collect();
+    let values: ScalarBuffer<i64> = found.iter().map(Option::unwrap_or_default).collect();
     let changed = PrimitiveArray::<T>::new(values, found.nulls().cloned());
     let changed: ArrayRef = Arc::new(changed.with_data_type(array.data_type().clone()));
     Ok(match times {

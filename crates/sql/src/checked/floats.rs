@@ -201,7 +201,7 @@ fn different(distinct: Distinct, schema: &DFSchema) -> Result<Transformed<Logica
     }
 }
 
-/// Lists and `CASE x WHEN …`, which the engine looks up by bits.
+/// Lists, `CASE x WHEN …` and `nullif`, in which the engine compares bits.
 fn looked_up(plan: LogicalPlan, schema: &DFSchema) -> Result<Transformed<LogicalPlan>> {
     let names = NamePreserver::new(&plan);
     plan.map_expressions(|expr| {
@@ -210,6 +210,13 @@ fn looked_up(plan: LogicalPlan, schema: &DFSchema) -> Result<Transformed<Logical
             Ok(match expr {
                 Expr::InList(list) if is_float(&list.expr, schema) => in_list(list),
                 Expr::Case(case) => cases(case, schema),
+                Expr::ScalarFunction(mut call) if call.func.name() == "nullif" => {
+                    let args = call.args.iter_mut();
+                    let changed = args
+                        .map(|arg| by_key(arg, schema))
+                        .fold(false, |a, b| a | b);
+                    Transformed::new_transformed(Expr::ScalarFunction(call), changed)
+                }
                 expr => Transformed::no(expr),
             })
         })?;
