@@ -14,9 +14,12 @@ use datafusion::logical_expr::{Aggregate, Expr, LogicalPlan, Projection};
 use datafusion::optimizer::AnalyzerRule;
 use datafusion::optimizer::analyzer::Analyzer;
 
-/// The engine's rules that make types equal, after this one.
+use super::operands::Operands;
+
+/// The engine's rules that make types equal, after those that have to run before.
 pub(crate) fn analyzer_rules() -> Vec<Arc<dyn AnalyzerRule + Send + Sync>> {
-    let mut rules: Vec<Arc<dyn AnalyzerRule + Send + Sync>> = vec![Arc::new(GroupingColumns)];
+    let mut rules: Vec<Arc<dyn AnalyzerRule + Send + Sync>> =
+        vec![Arc::new(GroupingColumns), Arc::new(Operands)];
     rules.extend(Analyzer::new().rules);
     rules
 }

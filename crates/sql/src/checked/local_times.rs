@@ -76,13 +76,13 @@ fn loses_order(value: &Expr, kind: &DataType, schema: &DFSchema) -> bool {
         && kind.is_temporal()
 }
 
-/// Whether a type has times of a place, whose distance from UTC changes.
+/// Whether a type has times of a zone that is not UTC. If its distance from UTC is always the same, times keep their order,
+/// but the engine compares them with constants without it.
 fn is_local(kind: &DataType) -> bool {
     let DataType::Timestamp(_, Some(zone)) = kind else {
         return false;
     };
-    let is_offset = zone.starts_with(['+', '-']);
-    !is_offset && !["UTC", "Etc/UTC", "GMT", "Z"].contains(&&**zone)
+    !["UTC", "Etc/UTC", "GMT", "Z", "+00:00", "-00:00"].contains(&&**zone)
 }
 
 static LOCAL_TIME: LazyLock<Arc<ScalarUDF>> =

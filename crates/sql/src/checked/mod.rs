@@ -16,6 +16,7 @@ mod floats;
 mod grouping_sets;
 mod local_times;
 mod minutes;
+mod operands;
 mod orders;
 mod physical;
 mod projections;

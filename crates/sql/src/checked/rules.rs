@@ -43,6 +43,9 @@ fn or_as_it_is(
     plan: LogicalPlan,
     config: &dyn OptimizerConfig,
 ) -> Result<Transformed<LogicalPlan>> {
+    if !matches!(plan, LogicalPlan::Aggregate(_)) {
+        return Ok(Transformed::no(plan));
+    }
     let rewritten = rule.rewrite(plan.clone(), config);
     Ok(rewritten.unwrap_or_else(|_| Transformed::no(plan)))
 }

@@ -1,17 +1,19 @@
 //! The files that a name in a query stands for.
 
+use std::ffi::OsStr;
 use std::fs;
 use std::io;
-use std::path::{Path, PathBuf, absolute};
+use std::path::{Component, Path, PathBuf, absolute};
 
 use glob::{GlobError, MatchOptions};
 use ostrakon_cell::{Error, ErrorKind, Result};
 
-/// As a shell matches: a `*` stays within a directory, and leaves out names that begin with a dot.
+/// A `*` stays within a directory.
 const MATCH: MatchOptions = MatchOptions {
     case_sensitive: true,
     require_literal_separator: true,
-    require_literal_leading_dot: true,
+    // The library panics at names that are not UTF-8.
+    require_literal_leading_dot: false,
 };
 
 /// A file, with an absolute path.
@@ -38,8 +40,16 @@ pub(super) fn found(name: &str) -> Result<Vec<Found>> {
             .with("file", name)
         })?]);
     }
+    // Through links, it could come to the same files again and again.
+    if name.contains("**") {
+        return Err(Error::new(
+            ErrorKind::Unsupported,
+            "** is not supported: write a * for each directory, as in 'logs/*/*.csv'",
+        )
+        .with("file", name));
+    }
     let malformed = |error| {
-        Error::invalid("the pattern is malformed: ** stands alone between slashes, and [ needs a ]")
+        Error::invalid("the pattern is malformed: [ needs a ]")
             .with("file", name)
             .with_source(error)
     };
@@ -49,7 +59,9 @@ pub(super) fn found(name: &str) -> Result<Vec<Found>> {
             let path = error.path().to_owned();
             unreadable(&path, error.into())
         })?;
-        files.extend(file(&path)?);
+        if !is_hidden(Path::new(name), &path) {
+            files.extend(file(&path)?);
+        }
     }
     if files.is_empty() {
         return Err(
@@ -59,6 +71,28 @@ pub(super) fn found(name: &str) -> Result<Vec<Found>> {
     Ok(files)
 }
 
+/// Whether a name of a path begins with a dot that the pattern does not have, as in a shell.
+fn is_hidden(pattern: &Path, path: &Path) -> bool {
+    let has_dot = |name: &OsStr| name.as_encoded_bytes().starts_with(b".");
+    // Both have the same number of names.
+    let (patterns, names) = (pattern.iter().rev(), path.iter().rev());
+    patterns
+        .zip(names)
+        .any(|(pattern, name)| has_dot(name) && !has_dot(pattern))
+}
+
+/// A path without `..`, which the engine does not take. It leads through links as the path does.
+fn resolved(path: &Path) -> io::Result<PathBuf> {
+    let path = absolute(path)?;
+    if !path.components().any(|part| part == Component::ParentDir) {
+        return Ok(path);
+    }
+    match (path.parent(), path.file_name()) {
+        (Some(parent), Some(name)) => Ok(fs::canonicalize(parent)?.join(name)),
+        _ => fs::canonicalize(path),
+    }
+}
+
 /// A file; `None` if it is a directory.
 fn file(path: &Path) -> Result<Option<Found>> {
     let metadata = fs::metadata(path).map_err(|error| unreadable(path, error))?;
@@ -66,7 +100,7 @@ fn file(path: &Path) -> Result<Option<Found>> {
         return Ok(None);
     }
     Ok(Some(Found {
-        path: absolute(path).map_err(|error| unreadable(path, error))?,
+        path: resolved(path).map_err(|error| unreadable(path, error))?,
         bytes: metadata.len(),
     }))
 }
@@ -129,7 +163,8 @@ mod tests {
             ("deep/*.csv", vec!["c.csv"]),
             ("*/*.csv", vec!["p.csv", "c.csv"]),
             ("a=*/*.csv", vec!["p.csv"]),
-            ("deep/**/*.csv", vec!["c.csv", "e.csv"]),
+            ("deep/er/../../?.csv", vec!["a.csv", "b.csv"]),
+            ("deep/../b.csv", vec!["b.csv"]),
             ("x[1].csv", vec!["x[1].csv"]),
             (".*.csv", vec![".h.csv"]),
         ] {
@@ -145,6 +180,21 @@ mod tests {
             names(&at("x[")).unwrap_err().kind(),
             ErrorKind::InvalidArgument
         );
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn names_that_are_not_text_match_nothing() {
+        use std::os::unix::ffi::OsStrExt;
+
+        let folder = tempfile::tempdir().unwrap();
+        let odd = OsStr::from_bytes(b"b\xff.csv");
+        // Not every file system has such names.
+        if fs::write(folder.path().join(odd), "n\n1\n").is_ok() {
+            fs::write(folder.path().join("b.csv"), "n\n1\n").unwrap();
+            let pattern = format!("{}/b*.csv", folder.path().display());
+            assert_eq!(names(&pattern).unwrap(), ["b.csv"]);
+        }
     }
 
     #[cfg(unix)]

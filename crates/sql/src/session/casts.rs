@@ -1,20 +1,21 @@
-//! Names of casts. The query engine gives `CAST(k AS VARCHAR)` the name of `k`, and takes one for the other where it finds
-//! columns by their names: in ORDER BY and HAVING, among the columns of GROUP BY, among aggregates. So a cast outside of
-//! WHERE and ON becomes `cast_of(CAST(k AS VARCHAR), 'VARCHAR')`, a function whose name differs, and which the optimizer
-//! removes.
+//! Names of the casts that a query is grouped by. The query engine gives `CAST(k AS VARCHAR)` the name of `k`, and takes one
+//! for the other where it finds the columns of a group by their names. So such a cast becomes
+//! `cast_of(CAST(k AS VARCHAR), 'VARCHAR')`, in GROUP BY and wherever the query shows the group: a function whose name
+//! differs, and which the optimizer removes.
 
+use std::collections::HashSet;
 use std::ops::ControlFlow;
 
 use datafusion::sql::sqlparser::ast::{
-    DataType, Distinct, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentList,
+    DataType, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentList,
     FunctionArguments, GroupByExpr, Ident, ObjectName, OrderByKind, Query, Select, SelectItem,
-    Value, VisitMut, VisitorMut, visit_expressions_mut,
+    SetExpr, Value, VisitMut, VisitorMut, visit_expressions_mut,
 };
 
 use crate::checked::CAST_OF;
 
 /// Names the casts of a statement.
-pub(super) fn name_all(statement: &mut impl VisitMut) {
+pub(super) fn name_groups(statement: &mut impl VisitMut) {
     let _: ControlFlow<()> = statement.visit(&mut Casts);
 }
 
@@ -24,51 +25,136 @@ impl VisitorMut for Casts {
     type Break = ();
 
     fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<()> {
-        if let Some(order) = &mut query.order_by
-            && let OrderByKind::Expressions(keys) = &mut order.kind
-        {
-            keys.iter_mut().for_each(|key| name(&mut key.expr));
+        if let SetExpr::Select(select) = &mut *query.body {
+            let groups = Groups::of(select);
+            groups.name_in(select);
+            if let Some(order) = &mut query.order_by
+                && let OrderByKind::Expressions(keys) = &mut order.kind
+            {
+                keys.iter_mut().for_each(|key| groups.name(&mut key.expr));
+            }
         }
         ControlFlow::Continue(())
     }
 
+    /// Those of set operations.
     fn pre_visit_select(&mut self, select: &mut Select) -> ControlFlow<()> {
-        for item in &mut select.projection {
-            if let SelectItem::UnnamedExpr(expr) | SelectItem::ExprWithAlias { expr, .. } = item {
-                name(expr);
-            }
-        }
-        if let Some(Distinct::On(keys)) = &mut select.distinct {
-            keys.iter_mut().for_each(name);
-        }
-        if let GroupByExpr::Expressions(keys, _) = &mut select.group_by {
-            keys.iter_mut().for_each(name);
-        }
-        select.having.iter_mut().for_each(name);
-        select.qualify.iter_mut().for_each(name);
+        Groups::of(select).name_in(select);
         ControlFlow::Continue(())
     }
 }
 
-/// Names the casts of an expression.
-fn name(expr: &mut Expr) {
-    let _: ControlFlow<()> = visit_expressions_mut(expr, |part| {
-        if let Expr::Cast {
-            data_type,
-            expr: inner,
-            ..
-        } = part
-            && !matches!(&**inner, Expr::Value(_))
-        {
-            let kind = canonical(data_type);
-            let cast = std::mem::replace(part, Expr::value(Value::Null));
-            *part = call(cast, kind);
-        } else if let Some(inner) = inner_call(part) {
-            // It is in a query within an expression, and was named with that.
+/// The casts that a query is grouped by: what is cast, and the type.
+struct Groups(HashSet<(String, String)>);
+
+impl Groups {
+    fn of(select: &Select) -> Self {
+        let mut groups = HashSet::new();
+        let GroupByExpr::Expressions(keys, _) = &select.group_by else {
+            return Self(groups);
+        };
+        for key in keys {
+            for expr in parts(key) {
+                groups.extend(named_by(expr, &select.projection).and_then(cast_in));
+            }
+        }
+        Self(groups)
+    }
+
+    fn name_in(&self, select: &mut Select) {
+        if self.0.is_empty() {
+            return;
+        }
+        for item in &mut select.projection {
+            match item {
+                SelectItem::ExprWithAlias { expr, .. } => self.name(expr),
+                SelectItem::UnnamedExpr(expr) => {
+                    let written = expr.to_string();
+                    let was_cast = cast_in(expr).is_some();
+                    self.name(expr);
+                    if was_cast && first_argument(expr).is_some() {
+                        let expr = std::mem::replace(expr, Expr::value(Value::Null));
+                        let alias = Ident::with_quote('"', written);
+                        *item = SelectItem::ExprWithAlias { expr, alias };
+                    }
+                }
+                _ => {}
+            }
+        }
+        if let GroupByExpr::Expressions(keys, _) = &mut select.group_by {
+            keys.iter_mut().for_each(|key| self.name(key));
+        }
+        select.having.iter_mut().for_each(|expr| self.name(expr));
+        select.qualify.iter_mut().for_each(|expr| self.name(expr));
+        for window in &mut select.named_window {
+            let _: ControlFlow<()> = visit_expressions_mut(window, |part| self.name_part(part));
+        }
+    }
+
+    fn name(&self, expr: &mut Expr) {
+        if !self.0.is_empty() {
+            let _: ControlFlow<()> = visit_expressions_mut(expr, |part| self.name_part(part));
+        }
+    }
+
+    fn name_part(&self, part: &mut Expr) -> ControlFlow<()> {
+        if let Some(inner) = inner_call(part) {
+            // It was named already.
             *part = inner;
+        } else if let Some(cast) = cast_in(part)
+            && self.0.contains(&cast)
+        {
+            let expr = std::mem::replace(part, Expr::value(Value::Null));
+            *part = call(expr, cast.1);
         }
         ControlFlow::Continue(())
-    });
+    }
+}
+
+/// The expressions of a key, which may be a grouping set.
+fn parts(key: &Expr) -> Vec<&Expr> {
+    match key {
+        Expr::Rollup(sets) | Expr::Cube(sets) | Expr::GroupingSets(sets) => {
+            sets.iter().flatten().collect()
+        }
+        key => vec![key],
+    }
+}
+
+/// The column that a key names by its number or its alias; otherwise the key.
+fn named_by<'a>(key: &'a Expr, items: &'a [SelectItem]) -> Option<&'a Expr> {
+    let of = |item: &'a SelectItem| match item {
+        SelectItem::UnnamedExpr(expr) | SelectItem::ExprWithAlias { expr, .. } => Some(expr),
+        _ => None,
+    };
+    match key {
+        Expr::Value(value) => match &value.value {
+            Value::Number(number, _) => {
+                let at: usize = number.to_string().parse().ok()?;
+                items.get(at.checked_sub(1)?).and_then(of)
+            }
+            _ => Some(key),
+        },
+        Expr::Identifier(name) => {
+            let mut aliases = items.iter().filter(|item| {
+                matches!(item, SelectItem::ExprWithAlias { alias, .. }
+                    if alias.value.eq_ignore_ascii_case(&name.value))
+            });
+            aliases.next().and_then(of).or(Some(key))
+        }
+        _ => Some(key),
+    }
+}
+
+/// What is cast, and the type, with one text for all names of a type.
+fn cast_in(expr: &Expr) -> Option<(String, String)> {
+    match expr {
+        Expr::Cast {
+            expr, data_type, ..
+        } if !matches!(&**expr, Expr::Value(_)) => Some((expr.to_string(), canonical(data_type))),
+        Expr::Nested(inner) => cast_in(inner),
+        _ => None,
+    }
 }
 
 fn call(cast: Expr, kind: String) -> Expr {
@@ -104,7 +190,10 @@ fn first_argument(expr: &mut Expr) -> Option<&mut Expr> {
     let FunctionArguments::List(list) = &mut function.args else {
         return None;
     };
-    if function.name.to_string() != CAST_OF {
+    let [name] = function.name.0.as_slice() else {
+        return None;
+    };
+    if name.as_ident().is_none_or(|name| name.value != CAST_OF) {
         return None;
     }
     match list.args.first_mut()? {
@@ -116,7 +205,7 @@ fn first_argument(expr: &mut Expr) -> Option<&mut Expr> {
 /// One text for the names of a type, so that a cast in the list of SELECT is found in GROUP BY.
 fn canonical(data_type: &DataType) -> String {
     let text = data_type.to_string().to_ascii_uppercase();
-    let name = match text.split('(').next().unwrap_or(&text).trim_end() {
+    let name = match text.as_str() {
         "INT" | "INT4" | "INTEGER" => "INTEGER",
         "BIGINT" | "INT8" => "BIGINT",
         "SMALLINT" | "INT2" => "SMALLINT",
@@ -124,7 +213,21 @@ fn canonical(data_type: &DataType) -> String {
         "REAL" | "FLOAT" | "FLOAT4" => "REAL",
         "BOOL" | "BOOLEAN" => "BOOLEAN",
         "VARCHAR" | "TEXT" | "STRING" | "CHAR" | "CHARACTER" | "CHARACTER VARYING" => "VARCHAR",
-        _ => return text,
+        "TIMESTAMP(6)" | "TIMESTAMP(6) WITHOUT TIME ZONE" | "DATETIME(6)" => "TIMESTAMP",
+        "TIMESTAMPTZ(6)" | "TIMESTAMP(6) WITH TIME ZONE" => "TIMESTAMPTZ",
+        "TIME" | "TIME WITHOUT TIME ZONE" => "TIME",
+        _ => {
+            let decimal = text
+                .strip_prefix("NUMERIC")
+                .or_else(|| text.strip_prefix("DECIMAL"))
+                .or_else(|| text.strip_prefix("DEC"));
+            return match decimal {
+                // DECIMAL(10) is DECIMAL(10,0).
+                Some(size) if !size.contains(',') => format!("DECIMAL{}", size.replace(')', ",0)")),
+                Some(size) => format!("DECIMAL{}", size.replace(' ', "")),
+                None => text,
+            };
+        }
     };
     name.to_owned()
 }
@@ -134,21 +237,27 @@ mod tests {
     use super::super::parse_statements;
 
     #[test]
-    fn casts_whose_names_count_are_named() {
+    fn casts_that_a_query_is_grouped_by_are_named() {
         for (text, shown) in [
             (
-                "SELECT k::text AS a FROM t WHERE CAST(k AS INT) > 1 GROUP BY CAST(k AS VARCHAR)",
-                "SELECT cast_of(k::TEXT, 'VARCHAR') AS a FROM t WHERE CAST(k AS INT) > 1 \
-                 GROUP BY cast_of(CAST(k AS VARCHAR), 'VARCHAR')",
+                "SELECT k::text AS a, v::int FROM t WHERE CAST(k AS VARCHAR) > '1' GROUP BY CAST(k AS VARCHAR), v",
+                "SELECT cast_of(k::TEXT, 'VARCHAR') AS a, v::INT AS \"v::INT\" FROM t WHERE CAST(k AS VARCHAR) > '1' \
+                 GROUP BY cast_of(CAST(k AS VARCHAR), 'VARCHAR'), v",
             ),
             (
-                "SELECT (SELECT max(CAST(u.k AS INT4)) FROM u) AS m FROM t ORDER BY TRY_CAST(a AS INT)",
-                "SELECT (SELECT max(cast_of(CAST(u.k AS INT4), 'INTEGER')) FROM u) AS m FROM t \
-                 ORDER BY cast_of(TRY_CAST(a AS INT), 'INTEGER')",
+                "SELECT x FROM (SELECT v::numeric(3, 1), sum(k) OVER w AS x FROM t GROUP BY 1, k \
+                 WINDOW w AS (ORDER BY v::decimal(3,1))) q",
+                "SELECT x FROM (SELECT cast_of(v::NUMERIC(3,1), 'DECIMAL(3,1)') AS \"v::NUMERIC(3,1)\", \
+                 sum(k) OVER w AS x FROM t GROUP BY 1, k \
+                 WINDOW w AS (ORDER BY cast_of(v::DECIMAL(3,1), 'DECIMAL(3,1)'))) q",
             ),
             (
-                "SELECT CAST('1' AS INT) AS a",
-                "SELECT CAST('1' AS INT) AS a",
+                "SELECT upper(d) AS u FROM (SELECT CAST(s AS DATE) AS d FROM t) q GROUP BY d ORDER BY CAST(d AS INT)",
+                "SELECT upper(d) AS u FROM (SELECT CAST(s AS DATE) AS d FROM t) q GROUP BY d ORDER BY CAST(d AS INT)",
+            ),
+            (
+                "SELECT CAST(s AS DATE) AS d FROM t GROUP BY d UNION SELECT CAST(s AS DATE) FROM t",
+                "SELECT cast_of(CAST(s AS DATE), 'DATE') AS d FROM t GROUP BY d UNION SELECT CAST(s AS DATE) FROM t",
             ),
         ] {
             let parsed = parse_statements(text).expect(text);

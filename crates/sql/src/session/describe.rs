@@ -33,7 +33,7 @@ pub(super) fn describe(relation: &Schema) -> Result<SendableRecordBatchStream> {
 /// type.
 ///
 /// # Errors
-/// Those of the source; a schema that cannot be read.
+/// Those of the source.
 pub(super) fn tables(session: &SqlSession) -> ostrakon_cell::Result<Vec<[String; 2]>> {
     let mut names = session.tables()?;
     names.sort_unstable();
@@ -46,8 +46,12 @@ pub(super) fn tables(session: &SqlSession) -> ostrakon_cell::Result<Vec<[String;
     for name in &names {
         let kind = match reserved_to_events(name) {
             Reserved::Not => match session.source.table(name) {
-                Ok(table) if RecordSchema::of(&*table)?.is_some() => "records",
-                Ok(_) => "entries",
+                Ok(table) => match RecordSchema::of(&*table) {
+                    Ok(Some(_)) => "records",
+                    Ok(None) => "entries",
+                    // A query of the table says why.
+                    Err(_) => "unreadable",
+                },
                 // It was deleted meanwhile.
                 Err(error) if error.kind().is_not_found() => continue,
                 Err(error) => return Err(error),

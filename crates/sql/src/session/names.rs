@@ -119,12 +119,13 @@ pub(super) fn sort_distinct_by_names(query: &mut Query) {
         .filter(|key| is_computed(&key.expr))
         .map(|key| as_written(&key.expr))
         .collect();
+    let given: HashSet<String> = select.projection.iter().filter_map(alias).collect();
     let mut names: HashMap<String, String> = HashMap::new();
     for item in &mut select.projection {
         let (text, name) = match item {
             SelectItem::UnnamedExpr(expr) => {
                 let text = as_written(expr);
-                if !is_computed(expr) || !sorted.contains(&text) {
+                if !is_computed(expr) || !sorted.contains(&text) || given.contains(&text) {
                     continue;
                 }
                 if !names.contains_key(&text) {
@@ -184,6 +185,7 @@ fn first_select(mut body: &mut SetExpr) -> Option<&mut Select> {
     loop {
         match body {
             SetExpr::Select(select) => return Some(select),
+            SetExpr::Query(query) => body = &mut query.body,
             SetExpr::SetOperation {
                 left,
                 set_quantifier,
@@ -265,6 +267,7 @@ fn column_name(expr: &Expr) -> Option<String> {
     match expr {
         Expr::Identifier(name) => Some(name.value.clone()),
         Expr::CompoundIdentifier(parts) => Some(parts.last()?.value.clone()),
+        Expr::Nested(inner) => column_name(inner),
         _ => None,
     }
 }

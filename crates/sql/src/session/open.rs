@@ -393,7 +393,7 @@ fn asks_for_tables(statement: &Statement) -> bool {
     let Statement::Statement(ast) = statement else {
         return false;
     };
-    ast.to_string().eq_ignore_ascii_case("SHOW TABLES")
+    matches!(&**ast, Ast::ShowTables { .. }) && ast.to_string().eq_ignore_ascii_case("SHOW TABLES")
 }
 
 /// The outcome of a statement without rows.

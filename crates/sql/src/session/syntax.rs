@@ -58,7 +58,7 @@ fn correct_ast(ast: &mut Ast) -> Result<()> {
         }
         _ => {}
     }
-    casts::name_all(ast);
+    casts::name_groups(ast);
     Ok(())
 }
 
