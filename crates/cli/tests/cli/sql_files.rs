@@ -268,3 +268,15 @@ fn empty_files_of_formats_with_an_end_are_errors() {
     let found = folder.ok(&["sql", "--json", "-c", "SELECT count(*) AS c FROM '*.csv'"]);
     assert_eq!(found, "{\"c\":1}\n");
 }
+
+/// The least and greatest values of a file say nothing of a cast to dates.
+#[test]
+fn times_of_files_are_compared_with_dates() {
+    let folder = Folder::with_table();
+    let times = "SELECT 1 AS k, TIMESTAMP '1969-12-31 23:59:58' AS t UNION ALL SELECT 2, TIMESTAMP '1970-01-01 00:00:02'";
+    let dates = "SELECT 1 AS k, DATE '1969-12-31' AS d UNION ALL SELECT 2, DATE '2022-01-08'";
+    folder.ok(&["sql", "-c", times, "--output", "times.parquet"]);
+    folder.ok(&["sql", "-c", dates, "--output", "dates.parquet"]);
+    let query = "SELECT a.k AS k FROM 'times.parquet' a JOIN 'dates.parquet' b ON a.k = b.k WHERE CAST(a.t AS DATE) < b.d";
+    assert_eq!(folder.ok(&["sql", "--json", "-c", query]), "{\"k\":2}\n");
+}

@@ -15,6 +15,7 @@ mod extremes;
 mod floats;
 mod grouping_sets;
 mod local_times;
+mod lossy_casts;
 mod minutes;
 mod operands;
 mod orders;
@@ -60,6 +61,7 @@ pub(crate) fn register(context: &SessionContext, limit: usize) {
     context.add_optimizer_rule(Arc::new(windows::SeparateWindows));
     context.add_optimizer_rule(Arc::new(equalities::HiddenEqualities));
     context.add_optimizer_rule(Arc::new(repeated_keys::RepeatedKeys));
+    context.add_optimizer_rule(Arc::new(lossy_casts::LossyCasts));
     context.register_udaf(AggregateUDF::from(sum::CheckedSum::new()));
     for extreme in extremes::Extreme::both() {
         context.register_udaf(extreme);
