@@ -130,7 +130,7 @@ fn named_by<'a>(key: &'a Expr, items: &'a [SelectItem]) -> Option<&'a Expr> {
     match key {
         Expr::Value(value) => match &value.value {
             Value::Number(number, _) => {
-                let at: usize = number.to_string().parse().ok()?;
+                let at: usize = number.parse().ok()?;
                 items.get(at.checked_sub(1)?).and_then(of)
             }
             _ => Some(key),
