@@ -14,12 +14,9 @@ use datafusion::logical_expr::{Aggregate, Expr, LogicalPlan, Projection};
 use datafusion::optimizer::AnalyzerRule;
 use datafusion::optimizer::analyzer::Analyzer;
 
-use super::operands::Operands;
-
-/// The engine's rules that make types equal, after those that have to run before.
+/// The engine's rules that make types equal, after this one.
 pub(crate) fn analyzer_rules() -> Vec<Arc<dyn AnalyzerRule + Send + Sync>> {
-    let mut rules: Vec<Arc<dyn AnalyzerRule + Send + Sync>> =
-        vec![Arc::new(GroupingColumns), Arc::new(Operands)];
+    let mut rules: Vec<Arc<dyn AnalyzerRule + Send + Sync>> = vec![Arc::new(GroupingColumns)];
     rules.extend(Analyzer::new().rules);
     rules
 }

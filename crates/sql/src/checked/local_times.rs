@@ -69,20 +69,17 @@ fn loses_order(value: &Expr, kind: &DataType, schema: &DFSchema) -> bool {
         return false;
     };
     // Between two zones, the moments stay.
-    let has_zone = |kind: &DataType| matches!(kind, DataType::Timestamp(_, Some(_)));
-    (is_local(&source) || is_local(kind))
-        && has_zone(&source) != has_zone(kind)
-        && source.is_temporal()
-        && kind.is_temporal()
+    let has_zone = matches!(kind, DataType::Timestamp(_, Some(_)));
+    is_local(&source) && !has_zone && kind.is_temporal()
 }
 
-/// Whether a type has times of a zone that is not UTC. If its distance from UTC is always the same, times keep their order,
-/// but the engine compares them with constants without it.
+/// Whether a type has times of a place, whose distance from UTC changes.
 fn is_local(kind: &DataType) -> bool {
     let DataType::Timestamp(_, Some(zone)) = kind else {
         return false;
     };
-    !["UTC", "Etc/UTC", "GMT", "Z", "+00:00", "-00:00"].contains(&&**zone)
+    let is_offset = zone.starts_with(['+', '-']);
+    !is_offset && !["UTC", "Etc/UTC", "GMT", "Z"].contains(&&**zone)
 }
 
 static LOCAL_TIME: LazyLock<Arc<ScalarUDF>> =

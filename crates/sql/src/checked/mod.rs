@@ -17,7 +17,6 @@ mod grouping_sets;
 mod local_times;
 mod lossy_casts;
 mod minutes;
-mod operands;
 mod orders;
 mod physical;
 mod projections;

@@ -3,13 +3,13 @@
 //! `cast_of(CAST(k AS VARCHAR), 'VARCHAR')`, in GROUP BY and wherever the query shows the group: a function whose name
 //! differs, and which the optimizer removes.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::ops::ControlFlow;
 
 use datafusion::sql::sqlparser::ast::{
     DataType, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentList,
-    FunctionArguments, GroupByExpr, Ident, ObjectName, OrderByKind, Query, Select, SelectItem,
-    SetExpr, Value, VisitMut, VisitorMut, visit_expressions_mut,
+    FunctionArguments, GroupByExpr, Ident, ObjectName, OrderBy, OrderByKind, Query, Select,
+    SelectItem, SetExpr, Value, VisitMut, VisitorMut, visit_expressions, visit_expressions_mut,
 };
 
 use crate::checked::CAST_OF;
@@ -25,40 +25,81 @@ impl VisitorMut for Casts {
     type Break = ();
 
     fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<()> {
-        if let SetExpr::Select(select) = &mut *query.body {
-            let groups = Groups::of(select);
-            groups.name_in(select);
-            if let Some(order) = &mut query.order_by
-                && let OrderByKind::Expressions(keys) = &mut order.kind
-            {
-                keys.iter_mut().for_each(|key| groups.name(&mut key.expr));
+        match &mut *query.body {
+            SetExpr::Select(select) => {
+                let groups = Groups::of(select);
+                if groups.covers(select, query.order_by.as_ref()) {
+                    groups.name_in(select);
+                    if let Some(order) = &mut query.order_by
+                        && let OrderByKind::Expressions(keys) = &mut order.kind
+                    {
+                        keys.iter_mut().for_each(|key| groups.name(&mut key.expr));
+                    }
+                }
             }
+            body => name_parts(body),
         }
-        ControlFlow::Continue(())
-    }
-
-    /// Those of set operations.
-    fn pre_visit_select(&mut self, select: &mut Select) -> ControlFlow<()> {
-        Groups::of(select).name_in(select);
         ControlFlow::Continue(())
     }
 }
 
-/// The casts that a query is grouped by: what is cast, and the type.
-struct Groups(HashSet<(String, String)>);
+/// Names the casts in the parts of a set operation. Those in parentheses are queries of their own.
+fn name_parts(body: &mut SetExpr) {
+    let mut parts = vec![body];
+    while let Some(part) = parts.pop() {
+        match part {
+            SetExpr::SetOperation { left, right, .. } => parts.extend([&mut **left, &mut **right]),
+            SetExpr::Select(select) => {
+                let groups = Groups::of(select);
+                if groups.covers(select, None) {
+                    groups.name_in(select);
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// The casts that a query is grouped by, with the names of the columns within: what is cast, and the type.
+struct Groups(HashMap<(String, String), Vec<String>>);
 
 impl Groups {
     fn of(select: &Select) -> Self {
-        let mut groups = HashSet::new();
+        let mut groups = HashMap::new();
         let GroupByExpr::Expressions(keys, _) = &select.group_by else {
             return Self(groups);
         };
         for key in keys {
             for expr in parts(key) {
-                groups.extend(named_by(expr, &select.projection).and_then(cast_in));
+                let named = named_by(expr, &select.projection);
+                groups.extend(named.and_then(|key| Some((cast_in(key)?, names_in(key)?))));
             }
         }
         Self(groups)
+    }
+
+    /// Whether each cast of what a group casts is one of the groups. Another one may be written in another way, as
+    /// `CAST(t.k AS TEXT)` for `CAST(k AS VARCHAR)`, and would not be found among the groups.
+    fn covers(&self, select: &Select, order: Option<&OrderBy>) -> bool {
+        if self.0.is_empty() {
+            return true;
+        }
+        let mut is_covered = true;
+        let mut look = |part: &Expr| {
+            if let Some((cast, names)) = cast_in(part).zip(names_in(part)) {
+                is_covered &= self.0.contains_key(&cast) || !self.0.values().any(|of| *of == names);
+            }
+            ControlFlow::<()>::Continue(())
+        };
+        let _ = visit_expressions(&select.projection, &mut look);
+        let _ = visit_expressions(&select.group_by, &mut look);
+        let _ = visit_expressions(&select.having, &mut look);
+        let _ = visit_expressions(&select.qualify, &mut look);
+        let _ = visit_expressions(&select.named_window, &mut look);
+        if let Some(order) = order {
+            let _ = visit_expressions(order, &mut look);
+        }
+        is_covered
     }
 
     fn name_in(&self, select: &mut Select) {
@@ -102,7 +143,7 @@ impl Groups {
             // It was named already.
             *part = inner;
         } else if let Some(cast) = cast_in(part)
-            && self.0.contains(&cast)
+            && self.0.contains_key(&cast)
         {
             let expr = std::mem::replace(part, Expr::value(Value::Null));
             *part = call(expr, cast.1);
@@ -155,6 +196,22 @@ fn cast_in(expr: &Expr) -> Option<(String, String)> {
         Expr::Nested(inner) => cast_in(inner),
         _ => None,
     }
+}
+
+/// The columns that a cast names, without their relations.
+fn names_in(cast: &Expr) -> Option<Vec<String>> {
+    let mut names = Vec::new();
+    let _: ControlFlow<()> = visit_expressions(cast, |part| {
+        match part {
+            Expr::Identifier(name) => names.push(name.value.to_lowercase()),
+            Expr::CompoundIdentifier(parts) => {
+                names.extend(parts.last().map(|name| name.value.to_lowercase()));
+            }
+            _ => {}
+        }
+        ControlFlow::Continue(())
+    });
+    (!names.is_empty()).then_some(names)
 }
 
 fn call(cast: Expr, kind: String) -> Expr {
@@ -250,6 +307,11 @@ mod tests {
                 "SELECT x FROM (SELECT cast_of(v::NUMERIC(3,1), 'DECIMAL(3,1)') AS \"v::NUMERIC(3,1)\", \
                  sum(k) OVER w AS x FROM t GROUP BY 1, k \
                  WINDOW w AS (ORDER BY cast_of(v::DECIMAL(3,1), 'DECIMAL(3,1)'))) q",
+            ),
+            (
+                "SELECT CAST(t.k AS VARCHAR), count(*) FROM t GROUP BY CAST(k AS VARCHAR)",
+                "SELECT CAST(t.k AS VARCHAR) AS \"CAST(t.k AS VARCHAR)\", count(*) AS \"count(*)\" FROM t \
+                 GROUP BY CAST(k AS VARCHAR)",
             ),
             (
                 "SELECT upper(d) AS u FROM (SELECT CAST(s AS DATE) AS d FROM t) q GROUP BY d ORDER BY CAST(d AS INT)",

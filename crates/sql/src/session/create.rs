@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use datafusion::arrow::array::{ArrayRef, RecordBatch, UInt64Array};
-use datafusion::arrow::datatypes::{Field, Fields};
+use datafusion::arrow::datatypes::Field;
 use datafusion::common::{
     Column as ColumnName, Constraint, Result as QueryResult, TableReference, plan_err,
 };
@@ -52,14 +52,7 @@ pub(super) async fn create(
         return plan_err!("the statement does not create a table");
     };
     let name = TableName::changed(&create.name).map_err(external)?;
-    // Rules that make types equal may have others than the planner.
-    let state = session.context.state();
-    let analyzed = LogicalPlan::clone(&create.input);
-    let analyzed =
-        state
-            .analyzer()
-            .execute_and_check(analyzed, state.config_options(), |_, _| {})?;
-    let schema = schema_of(&create, analyzed.schema().fields(), &key, label).map_err(external)?;
+    let schema = schema_of(&create, &key, label).map_err(external)?;
     if create.or_replace || create.temporary || !create.column_defaults.is_empty() {
         return plan_err!("CREATE TABLE supports neither OR REPLACE nor TEMPORARY nor DEFAULT");
     }
@@ -173,10 +166,10 @@ fn primary_key(constraints: Vec<TableConstraint>) -> QueryResult<Vec<String>> {
 /// The schema of a new table.
 fn schema_of(
     create: &CreateMemoryTable,
-    fields: &Fields,
     key: &[String],
     label: Option<String>,
 ) -> Result<RecordSchema> {
+    let fields = create.input.schema().fields();
     let mut keys = Vec::new();
     for name in key {
         let place = fields.iter().position(|field| field.name() == name);

@@ -120,7 +120,7 @@ pub(super) fn sort_distinct_by_names(query: &mut Query) {
         .map(|key| as_written(&key.expr))
         .collect();
     let given: HashSet<String> = select.projection.iter().filter_map(alias).collect();
-    let mut names: HashMap<String, String> = HashMap::new();
+    let mut names: HashMap<String, Ident> = HashMap::new();
     for item in &mut select.projection {
         let (text, name) = match item {
             SelectItem::UnnamedExpr(expr) => {
@@ -131,10 +131,10 @@ pub(super) fn sort_distinct_by_names(query: &mut Query) {
                 if !names.contains_key(&text) {
                     *item = named(expr.clone(), text.clone());
                 }
-                (text.clone(), text)
+                (text.clone(), Ident::with_quote('"', text))
             }
             SelectItem::ExprWithAlias { expr, alias } if is_computed(expr) => {
-                (as_written(expr), alias.value.clone())
+                (as_written(expr), alias.clone())
             }
             _ => continue,
         };
@@ -144,7 +144,7 @@ pub(super) fn sort_distinct_by_names(query: &mut Query) {
         if let Some(name) = names.get(&as_written(&key.expr))
             && is_computed(&key.expr)
         {
-            key.expr = Expr::Identifier(Ident::with_quote('"', name));
+            key.expr = Expr::Identifier(name.clone());
         }
     }
 }
@@ -293,9 +293,9 @@ mod tests {
                 r#"SELECT a + 1 AS "a + 1" FROM (SELECT a * 2 FROM t)"#,
             ),
             (
-                "SELECT DISTINCT a + 1, SUM(b), a * 2 AS c FROM t ORDER BY sum(b), a + 1 DESC, a*2, a",
-                "SELECT DISTINCT a + 1 AS \"a + 1\", SUM(b) AS \"sum(b)\", a * 2 AS c FROM t \
-                 ORDER BY \"sum(b)\", \"a + 1\" DESC, \"c\", a",
+                "SELECT DISTINCT a + 1, SUM(b), a * 2 AS C FROM t ORDER BY sum(b), a + 1 DESC, a*2, a",
+                "SELECT DISTINCT a + 1 AS \"a + 1\", SUM(b) AS \"sum(b)\", a * 2 AS C FROM t \
+                 ORDER BY \"sum(b)\", \"a + 1\" DESC, C, a",
             ),
             (
                 "SELECT x FROM (SELECT DISTINCT a + 1 FROM t ORDER BY a + 1 LIMIT 1) AS q (x)",
