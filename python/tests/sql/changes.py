@@ -32,7 +32,9 @@ class Changes:
 
     def delete(self):
         rng = self.rng
-        table = rng.choice([table for table in self.queries.tables if not isinstance(table, Events)])
+        table = rng.choice(
+            [table for table in self.queries.tables if not isinstance(table, Events)]
+        )
         # So that some rows stay.
         text, kind = scalar(rng, table.fields)
         fields = [*table.fields, (f"({text})", kind)]

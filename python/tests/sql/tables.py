@@ -60,7 +60,9 @@ class Events:
         self.names = [self.name]
         self.keys = [("id", "int")]
         self.columns = [("time", "time")]
-        self.columns += [(f"c{at}", rng.choice(list(self.KINDS))) for at in range(rng.randint(1, 4))]
+        self.columns += [
+            (f"c{at}", rng.choice(list(self.KINDS))) for at in range(rng.randint(1, 4))
+        ]
         self.fields = self.keys + self.columns
         self.rows = rng.choice([5, 40, 200])
         self.indexed = {name for name, _ in self.fields if rng.random() < 0.5}
@@ -70,7 +72,12 @@ class Events:
     def schema(self):
         """The definition of the type, as TOML."""
         lines = [f'name = "{self.type}"', 'time = "time"', f'bin = "{self.bin}"']
-        lines += ['visibility_field = "l"', 'visibility = ""', "[[shards]]", f"count = {self.shards}"]
+        lines += [
+            'visibility_field = "l"',
+            'visibility = ""',
+            "[[shards]]",
+            f"count = {self.shards}",
+        ]
         for name, kind in [*self.fields, ("l", "text")]:
             indexed = "true" if name in self.indexed else "false"
             lines += ["[[fields]]", f'name = "{name}"', f'type = "{self.KINDS[kind]}"']
