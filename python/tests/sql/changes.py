@@ -47,7 +47,7 @@ class Changes:
         return f"{name} = {literal(value(self.rng, kind))}"
 
     def grouped(self, kinds):
-        """A query with one row for each value of its first columns, which are not NULL, or `None`."""
+        """A query with one row for each value of its first columns, never NULL, or `None`."""
         rng, queries = self.rng, self.queries
         keys, others = kinds
         body = queries.relation(2)
@@ -78,7 +78,8 @@ class Changes:
             return self.delete()
         items, rest = found
         names = [name for name, _ in table.fields]
-        judged = f"INSERT OR REPLACE INTO {table.name} ({', '.join(names)}) SELECT {', '.join(items)} {rest}"
+        query = f"SELECT {', '.join(items)} {rest}"
+        judged = f"INSERT OR REPLACE INTO {table.name} ({', '.join(names)}) {query}"
         if table.labelled:
             visible = [label for label, is_seen in LABELS.items() if is_seen(self.held)]
             names, items = [*names, "l"], [*items, literal(rng.choice(visible))]

@@ -49,10 +49,12 @@ class Table:
         return f"CREATE TABLE {self.name} ({', '.join([*columns, keys])})"
 
 
+# The types of fields of events.
+OF_EVENTS = {"int": "i64", "float": "f64", "bool": "bool", "text": "text", "time": "time"}
+
+
 class Events:
     """An event type, whose events are rows of both systems."""
-
-    KINDS = {"int": "i64", "float": "f64", "bool": "bool", "text": "text", "time": "time"}
 
     def __init__(self, rng, name):
         self.type = name
@@ -60,9 +62,7 @@ class Events:
         self.names = [self.name]
         self.keys = [("id", "int")]
         self.columns = [("time", "time")]
-        self.columns += [
-            (f"c{at}", rng.choice(list(self.KINDS))) for at in range(rng.randint(1, 4))
-        ]
+        self.columns += [(f"c{at}", rng.choice(list(OF_EVENTS))) for at in range(rng.randint(1, 4))]
         self.fields = self.keys + self.columns
         self.rows = rng.choice([5, 40, 200])
         self.indexed = {name for name, _ in self.fields if rng.random() < 0.5}
@@ -80,7 +80,7 @@ class Events:
         ]
         for name, kind in [*self.fields, ("l", "text")]:
             indexed = "true" if name in self.indexed else "false"
-            lines += ["[[fields]]", f'name = "{name}"', f'type = "{self.KINDS[kind]}"']
+            lines += ["[[fields]]", f'name = "{name}"', f'type = "{OF_EVENTS[kind]}"']
             lines += [f"indexed = {indexed}"] if name != "time" else []
         return "\n".join(lines) + "\n"
 
