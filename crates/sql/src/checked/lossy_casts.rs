@@ -62,7 +62,7 @@ fn hidden(expr: Expr, schema: &DFSchema) -> Transformed<Expr> {
     Transformed::new_transformed(expr, changed)
 }
 
-/// Whether a cast may give one value for several ones.
+/// Whether a cast may give one value for several ones. Those between whole numbers do not; of others, some do not either.
 fn loses(expr: &Expr, schema: &DFSchema) -> bool {
     let (inner, kind) = match expr {
         Expr::Cast(cast) => (&cast.expr, cast.field.data_type()),

@@ -17,7 +17,7 @@ const NANOS: f64 = 1e9;
 /// 2⁶³, the first number of nanoseconds that a time cannot hold.
 const LIMIT: f64 = 9_223_372_036_854_775_808.0;
 
-/// The engine's `to_timestamp`, which fails for numbers that are no time.
+/// The engine's `to_timestamp`, which fails for numbers that are not times.
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub(super) struct ToTimestamp(Arc<ScalarUDF>);
 
