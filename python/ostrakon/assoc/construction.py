@@ -133,9 +133,18 @@ def _without_gaps(
 
 
 def build(
-    row: Any, col: Any, val: Any, aggregate: Any, missing: str = "error", separator: str = ";"
+    row: Any,
+    col: Any,
+    val: Any,
+    aggregate: Any,
+    missing: str = "error",
+    separator: str = ";",
+    convert: bool = False,
 ) -> Parts:
-    """Everything `Assoc(row, col, val, aggregate)` does."""
+    """Everything `Assoc(row, col, val, aggregate)` does.
+
+    With `convert`, texts are numbers before values at one place are combined, if all of them are.
+    """
     collision = collision_name(aggregate)
     rows, cols, vals = read_triples(row, col, val, missing)
     count = max(rows.count, cols.count, vals.count)
@@ -154,7 +163,29 @@ def build(
         assert vals.array is not None  # items that are no texts are an array
         values = vals.array
     values = _repeated(values, count)
+    # Only texts are put one after the other.
+    if convert and dictionary is not None and collision != "concat":
+        numbers = _numbers_of(dictionary, values)
+        if numbers is not None:
+            kept, values = numbers
+            row_at, col_at, dictionary = row_at[kept], col_at[kept], None
+            if len(values) == 0:
+                return build((), (), (), aggregate)
     return fold(row_keys, col_keys, dictionary, (row_at, col_at, values), collision, separator)
+
+
+def _numbers_of(texts: TextKeys, places: Array) -> tuple[Array, Array] | None:
+    """The places that are not empty, and their numbers, if all texts are numbers."""
+    from ostrakon.assoc.schema import parse_numbers
+
+    listed = texts.to_list()
+    # Texts are sorted, and an empty one makes no entry.
+    empty = int(bool(listed) and listed[0] == "")
+    numbers = parse_numbers(listed[empty:])
+    if numbers is None:
+        return None
+    kept = np.flatnonzero(places >= empty)
+    return kept, np.asarray(numbers)[places[kept] - empty]
 
 
 def _repeated(array: Array, count: int) -> Array:

@@ -83,7 +83,7 @@ class Assoc:
         if adj is not None:
             parts = build_from_matrix(row, col, val, adj)
         else:
-            parts = build(row, col, val, aggregate, missing, separator)
+            parts = build(row, col, val, aggregate, missing, separator, convert_val)
         self._set(*parts)
         if convert_val and self._val is not None:
             other = self.to_numbers()

@@ -230,6 +230,7 @@ def _read(
     convert: bool,
     convert_keys: bool,
 ) -> Assoc:
+    from ostrakon.assoc.construction import build
     from ostrakon.assoc.schema import parse_numbers
 
     keys: list[Any] = list(read[:2])
@@ -238,7 +239,7 @@ def _read(
             if listed and isinstance(listed[0], str):
                 numbers = parse_numbers(listed)
                 keys[axis] = listed if numbers is None else numbers
-    made = cast("Assoc", cls(*keys, read[2], aggregate))
+    made = cast("Assoc", cls._make(*build(*keys, read[2], aggregate, convert=convert)))
     return made.to_numbers(strict=False) if convert else made
 
 

@@ -201,6 +201,25 @@ def test_adj_as_in_d4m():
         Assoc("a,b,", "x,y,", ["u"], adj=places)
 
 
+def test_texts_are_numbers_before_they_are_combined():
+    for aggregate, expected in [("min", 9), ("max", 10), ("sum", 19), ("prod", 90)]:
+        array = Assoc("a,a,", "x,", "10,9,", aggregate=aggregate, convert_val=True)
+        assert array.values.tolist() == [expected], aggregate
+        read = Assoc.from_csv("id,x,x\na,10,9\n", convert=True, aggregate=aggregate)
+        assert read.values.tolist() == [expected], aggregate
+    keys = Assoc.from_csv("id,x\n1,3\n1.0,2\n", convert=True, convert_keys=True, aggregate="sum")
+    assert keys.values.tolist() == [5]
+    # What is put one after the other is text until then, and so is what is no number.
+    joined = Assoc("a,a,", "x,", "10,9,", aggregate="concat", separator="", convert_val=True)
+    assert joined.values.tolist() == [109]
+    texts = Assoc.from_csv("id,x,x\na,10,b\n", convert=True, aggregate="max")
+    assert texts.values.tolist() == ["b"]
+    # Empty texts make no entries.
+    empty = Assoc(["a", "b", "b"], ["x"] * 3, ["", "7", "8"], aggregate="sum", convert_val=True)
+    assert empty.values.tolist() == [15]
+    assert Assoc(["a"], ["x"], [""], convert_val=True).nnz == 0
+
+
 def test_convert_val():
     assert Assoc("a,b,", "x,", "1,2,", convert_val=True).dtype == np.int64
     assert Assoc("a,b,", "x,", "1,2.5,", convert_val=True).dtype == np.float64
