@@ -41,8 +41,8 @@ pub use ingest::{
 pub use iterators::register_event_iterators;
 pub use lost::{ConcernedType, types_concerned};
 pub use parse::{
-    Lines, LogFormat, LookupTable, RecordSource, Step, detect, enrich, open_log, rename_fields,
-    unpack,
+    Directives, Lines, LogFormat, LookupTable, RecordSource, Step, detect, enrich, open_log,
+    rename_fields, unpack,
 };
 pub use query::{
     Calibration, CountPath, Event, Explanation, FollowUp, Outcome, Path, PlannerSettings, Query,

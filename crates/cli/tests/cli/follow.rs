@@ -381,3 +381,50 @@ fn options_of_following_are_refused_with_files() {
     let err = folder.fails(2, &arguments);
     assert!(err.contains("1 or more"), "{err}");
 }
+
+/// A log of Zeek may name its fields again at any place.
+#[test]
+fn lines_are_read_by_the_last_header_before_them() {
+    let folder = Folder::new();
+    std::fs::create_dir(folder.path("logs")).unwrap();
+    let header = |fields: &str| {
+        let types = "time\tstring\tstring";
+        format!("#fields\t{fields}\n#types\t{types}\n")
+    };
+    let first = [
+        &header("ts\ta\tb"),
+        "1\ta1\tb1\n",
+        &header("ts\tb\ta"),
+        "2\tb2\ta2\n",
+    ]
+    .concat();
+    folder.write("logs/x.log", &first);
+    folder.ok(&["events", "create", "web", "--from", "logs/x.log"]);
+    assert_eq!(look(&folder), (2, 0));
+    for (added, new) in [
+        ("3\tb3\ta3\n", 1),
+        ("#close\n4\tb4\ta4\n", 1),
+        (&header("ts\ta\tb"), 0),
+        ("5\ta5\tb5\n", 1),
+    ] {
+        append(&folder, "logs/x.log", added);
+        assert_eq!(look(&folder), (new, 0), "{added}");
+    }
+    let found = folder.run(&["events", "query", "web", "--json"]).json();
+    let values: Vec<String> = found
+        .iter()
+        .map(|event| {
+            format!(
+                "{} {}",
+                event["a"].as_str().unwrap(),
+                event["b"].as_str().unwrap()
+            )
+        })
+        .collect();
+    assert_eq!(values, ["a5 b5", "a4 b4", "a3 b3", "a2 b2", "a1 b1"]);
+    // Read as a whole, it has the same events.
+    let again = folder
+        .run(&["events", "ingest", "web", "logs/x.log", "--json"])
+        .json();
+    assert_eq!(again[0]["events"], 0, "{again:?}");
+}

@@ -30,7 +30,7 @@ pub(crate) use lines::LINE_MAX;
 pub use lines::Lines;
 pub use lookup::{LookupTable, enrich};
 pub use renamed::rename_fields;
-pub(crate) use zeek::Directives;
+pub use zeek::Directives;
 
 /// Reads records one after another.
 pub trait RecordSource: Send {

@@ -1,6 +1,7 @@
 //! Zeek's logs. Source: the header that Zeek's ASCII log writer puts before its records.
 
 use std::borrow::Cow;
+use std::io::{BufRead, Read as _};
 
 use super::{LineParser, Names};
 use crate::record::Record;
@@ -111,7 +112,7 @@ const TABS: &[u8] = b"#separator \\x09";
 
 /// The lines that say how to read those after them, without those that later ones have replaced: what has to be read
 /// before a part of a log.
-pub(crate) struct Directives {
+pub struct Directives {
     /// The byte, and the line that named it.
     separator: (u8, Vec<u8>),
     /// Each with the `#separator` line that it was written with.
@@ -121,9 +122,18 @@ pub(crate) struct Directives {
     types: Option<Directive>,
 }
 
+/// The most bytes of such a line.
+const DIRECTIVE_MAX: u64 = 64 << 10;
+
 struct Directive {
     separator: Vec<u8>,
     line: Vec<u8>,
+}
+
+impl std::fmt::Debug for Directives {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Directives").finish_non_exhaustive()
+    }
 }
 
 impl Default for Directives {
@@ -139,6 +149,34 @@ impl Default for Directives {
 }
 
 impl Directives {
+    /// Takes the lines of a text that begin with `#`.
+    ///
+    /// # Errors
+    /// The text cannot be read.
+    pub fn read(&mut self, mut text: impl BufRead) -> std::io::Result<()> {
+        let mut line = Vec::new();
+        loop {
+            match text.fill_buf()?.first() {
+                None => return Ok(()),
+                Some(b'#') => {
+                    line.clear();
+                    (&mut text)
+                        .take(DIRECTIVE_MAX)
+                        .read_until(b'\n', &mut line)?;
+                    let whole = line.strip_suffix(b"\n");
+                    if whole.is_none() {
+                        text.skip_until(b'\n')?;
+                    }
+                    let line = whole.unwrap_or(&line);
+                    self.add(line.strip_suffix(b"\r").unwrap_or(line));
+                }
+                Some(_) => {
+                    text.skip_until(b'\n')?;
+                }
+            }
+        }
+    }
+
     /// Takes a line that begins with `#`, without its end. Comments are left out.
     pub(crate) fn add(&mut self, line: &[u8]) {
         match separator_of(line) {
@@ -170,7 +208,8 @@ impl Directives {
     }
 
     /// The lines, which a parser reads with the same result as all that were added.
-    pub(crate) fn text(&self) -> Vec<u8> {
+    #[must_use]
+    pub fn text(&self) -> Vec<u8> {
         let mut text = Vec::new();
         let mut current = TABS;
         let mut push = |line: &[u8]| {

@@ -14,7 +14,7 @@ use ostrakon_events::{
 };
 use std::io::BufRead;
 
-use super::followed::{Position, Positions, beginning, is_whole, new_lines, note_key};
+use super::followed::{Head, Position, Positions, Seen, beginning, is_whole, new_lines, note_key};
 use super::ingest::{
     Rejects, Total, add_part, add_row, check_renamed, options, tell, warn_of_another_kind,
 };
@@ -55,6 +55,8 @@ struct Follower<'a> {
     watch: Watch,
     /// How far files were read, by the name of their note. Empty until the store was read.
     positions: Option<Positions>,
+    /// Lines of Zeek's logs about their format, by the name of their note.
+    seen: BTreeMap<Vec<u8>, Seen>,
     /// Files that could not be read, with their size then; they are tried again when it has changed.
     failed: BTreeMap<PathBuf, u64>,
     /// The type as it was when the positions were read.
@@ -85,6 +87,7 @@ pub(super) fn run(access: &Access, args: &EventsIngestArgs, out: &mut Output) ->
         watch: Watch::start(),
         positions: None,
         failed: BTreeMap::new(),
+        seen: BTreeMap::new(),
         definition: None,
         compared: BTreeSet::new(),
         total: Total::default(),
@@ -182,7 +185,7 @@ impl Follower<'_> {
             let position = self.position(path, &mut file)?;
             let is_new = match is_whole(&mut file).map_err(about(path))? {
                 true => position.bytes != size,
-                false => new_lines(path, &mut file, (&position, false))?.is_some(),
+                false => new_lines(path, &mut file, (&position, Head::None))?.is_some(),
             };
             if is_new {
                 return Ok(true);
@@ -258,8 +261,12 @@ impl Follower<'_> {
     ) -> Result<bool, Trouble> {
         let start = beginning(file).map_err(about(path))?;
         let format = self.reading.format(path, &start).map_err(Trouble::Input)?;
-        let has_head = matches!(format, LogFormat::Csv | LogFormat::Tsv | LogFormat::Zeek);
-        let Some(mut new) = new_lines(path, file, (position, has_head))? else {
+        let head = match format {
+            LogFormat::Csv | LogFormat::Tsv => Head::FirstLine,
+            LogFormat::Zeek => Head::Directives(self.seen.entry(note_key(path, file)).or_default()),
+            _ => Head::None,
+        };
+        let Some(mut new) = new_lines(path, file, (position, head))? else {
             return Ok(false);
         };
         // The format is that of the same content.

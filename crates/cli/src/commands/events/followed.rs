@@ -11,7 +11,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use ostrakon_events::BEGINNING_BYTES;
+use ostrakon_events::{BEGINNING_BYTES, Directives};
 
 use crate::failure::{Failure, Result};
 
@@ -168,6 +168,40 @@ impl NewLines {
     }
 }
 
+/// The lines before a position that tell how to read those after it.
+pub(super) enum Head<'a> {
+    None,
+    /// The names of the columns.
+    FirstLine,
+    /// Those of Zeek, which may be anywhere.
+    Directives(&'a mut Seen),
+}
+
+/// Zeek's lines about the format in a file that is followed, as far as they were looked for.
+#[derive(Default)]
+pub(super) struct Seen {
+    bytes: u64,
+    directives: Directives,
+}
+
+impl Seen {
+    /// The lines that tell how to read those after a position.
+    fn before(&mut self, file: &mut File, position: u64) -> std::io::Result<Vec<u8>> {
+        const MARK: &[u8] = "\u{feff}".as_bytes();
+        if position < self.bytes {
+            *self = Self::default();
+        }
+        file.seek(SeekFrom::Start(self.bytes))?;
+        let mut text = BufReader::with_capacity(256 << 10, (&*file).take(position - self.bytes));
+        if self.bytes == 0 && text.fill_buf()?.starts_with(MARK) {
+            text.consume(MARK.len());
+        }
+        self.directives.read(text)?;
+        self.bytes = position;
+        Ok(self.directives.text())
+    }
+}
+
 /// What a file held when its lines were found.
 #[derive(Clone)]
 struct Content {
@@ -187,11 +221,11 @@ impl Content {
 }
 
 /// The complete lines after `position`, or from the beginning if it is not a position in the file any more; `None` if
-/// there is none yet. If `has_head`, the lines at the beginning tell how to read the others.
+/// there is none yet.
 pub(super) fn new_lines(
     path: &Path,
     file: &mut File,
-    (position, has_head): (&Position, bool),
+    (position, head): (&Position, Head<'_>),
 ) -> Result<Option<NewLines>> {
     let about = |error: std::io::Error| {
         Failure::io("cannot read the log file", &error).with("file", shown(path))
@@ -206,12 +240,13 @@ pub(super) fn new_lines(
     };
     // Both are of the same content if the position is one in the content whose end was found.
     if !position.is_in(file).map_err(about)? {
-        return new_lines(path, file, (&Position::start(), has_head));
+        return new_lines(path, file, (&Position::start(), Head::None));
     }
     let start = position.bytes;
-    let head = match has_head && start > 0 {
-        true => head(file, start).map_err(about)?,
-        false => Vec::new(),
+    let head = match head {
+        Head::FirstLine if start > 0 => first_line(file, start).map_err(about)?,
+        Head::Directives(seen) if start > 0 => seen.before(file, start).map_err(about)?,
+        _ => Vec::new(),
     };
     let rest = Placed {
         file: file.try_clone().map_err(about)?,
@@ -267,7 +302,7 @@ fn last_line_end(file: &mut File, position: u64, size: u64) -> std::io::Result<O
 
 /// The lines at the beginning of a file that its later lines depend on: its first line, which may be a header, or all
 /// that begin with `#`. Not more than what was read.
-fn head(file: &mut File, position: u64) -> std::io::Result<Vec<u8>> {
+fn first_line(file: &mut File, position: u64) -> std::io::Result<Vec<u8>> {
     file.seek(SeekFrom::Start(0))?;
     let mut lines = BufReader::new((&*file).take(position.min(HEAD_BYTES)));
     let (mut head, mut line) = (Vec::new(), Vec::new());
@@ -291,7 +326,7 @@ mod tests {
 
     fn text(file: &mut File, position: u64) -> Option<(String, u64, u64)> {
         let position = Position::after(position, file).expect("read");
-        let lines = new_lines(Path::new("x"), file, (&position, true)).expect("read")?;
+        let lines = new_lines(Path::new("x"), file, (&position, Head::FirstLine)).expect("read")?;
         let mut all = String::new();
         let mut input = lines.input;
         input.read_to_string(&mut all).expect("text");
@@ -318,12 +353,30 @@ mod tests {
     }
 
     #[test]
+    fn the_last_lines_about_the_format_are_read_again() {
+        let mut file = tempfile::tempfile().expect("a file");
+        file.write_all(b"\xef\xbb\xbf#fields\ta\tb\n#path\tx\n1\t2\n#fields\tb\ta\n3\t4\n")
+            .expect("written");
+        let mut seen = Seen::default();
+        for (position, head) in [
+            (29, "#fields\ta\tb\n"),
+            (41, "#fields\tb\ta\n"),
+            (29, "#fields\ta\tb\n"),
+        ] {
+            assert_eq!(
+                seen.before(&mut file, position).expect("read"),
+                head.as_bytes()
+            );
+        }
+    }
+
+    #[test]
     fn lines_are_of_one_content() {
         let lines = |mark: &str| format!("{mark},some of the line\n").repeat(40_000);
         let mut file = tempfile::tempfile().expect("a file");
         file.write_all(lines("a").as_bytes()).expect("written");
         for change in 0..3 {
-            let from = (&Position::start(), false);
+            let from = (&Position::start(), Head::None);
             let found = new_lines(Path::new("x"), &mut file, from).expect("read");
             let mut found = found.expect("lines");
             let mut line = String::new();
@@ -358,7 +411,8 @@ mod tests {
         let position = Position::after(8, &mut file).expect("read");
         file.seek(SeekFrom::Start(0)).expect("sought");
         file.write_all(b"a,b\n33,44\n5,6\n").expect("written");
-        let found = new_lines(Path::new("x"), &mut file, (&position, true)).expect("read");
+        let found =
+            new_lines(Path::new("x"), &mut file, (&position, Head::FirstLine)).expect("read");
         let found = found.expect("lines");
         assert_eq!((found.start, found.head, found.end), (0, 0, 14));
     }
