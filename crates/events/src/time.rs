@@ -33,7 +33,8 @@ pub fn parse_time(text: &[u8]) -> Option<i64> {
         return None;
     }
     let micros = if let Ok(moment) = text.parse::<Timestamp>() {
-        moment.as_microsecond()
+        // Not towards 1970.
+        i64::try_from(moment.as_nanosecond().div_euclid(1000)).ok()?
     } else if let Some(moment) = of_the_last_hours(text) {
         moment
     } else if let Ok(local) = text.parse::<civil::DateTime>() {
@@ -97,7 +98,7 @@ fn date_of(number: &str) -> String {
 
 /// A local time of UTC.
 pub(crate) fn utc(local: civil::DateTime) -> Option<i64> {
-    i64::try_from(local.duration_since(EPOCH).as_micros()).ok()
+    i64::try_from(local.duration_since(EPOCH).as_nanos().div_euclid(1000)).ok()
 }
 
 /// A time with an offset, also in the first and last hours of the years -9999 and 9999, which a `Timestamp` leaves to local
@@ -130,6 +131,7 @@ fn epoch(text: &[u8]) -> Option<i64> {
             0..=11 => number.checked_mul(SECOND)?,
             12..=14 => number.checked_mul(1000)?,
             15..=17 => number,
+            _ if negative => number.checked_add(999)? / 1000,
             _ => number / 1000,
         },
         Some((b'.', fraction)) if !fraction.is_empty() => {
@@ -140,7 +142,9 @@ fn epoch(text: &[u8]) -> Option<i64> {
             for at in 0..6 {
                 micros = micros * 10 + fraction.get(at).map_or(0, |digit| i64::from(digit - b'0'));
             }
-            number.checked_mul(SECOND)?.checked_add(micros)?
+            let has_more = fraction.iter().skip(6).any(|digit| *digit != b'0');
+            let rounded = i64::from(negative && has_more);
+            number.checked_mul(SECOND)?.checked_add(micros + rounded)?
         }
         Some(_) => return None,
     };
@@ -260,6 +264,19 @@ mod tests {
         assert_eq!(show_time(moment), "2015-05-17T10:05:03Z");
         assert_eq!(parse_time(b"2015-05-17"), Some(1_431_820_800 * SECOND));
         assert_eq!(parse_time(b"-1.5"), Some(-1_500_000));
+        // Parts of a microsecond are cut off downwards, also before 1970.
+        for (text, micros) in [
+            ("1969-12-31T23:59:59.9999999Z", -1),
+            ("1969-12-31T23:59:59.9999999+00:00", -1),
+            ("1969-12-31 23:59:58.1234567", -1_876_544),
+            ("-1.9999999", -2_000_000),
+            ("-1.999999", -1_999_999),
+            ("-1000000000000000001", -1_000_000_000_000_001),
+            ("1970-01-01T00:00:00.0000019Z", 1),
+            ("1.9999999", 1_999_999),
+        ] {
+            assert_eq!(parse_time(text.as_bytes()), Some(micros), "{text}");
+        }
     }
 
     #[test]

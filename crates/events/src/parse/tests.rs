@@ -322,3 +322,19 @@ fn a_record_with_quotes_is_bounded() {
     assert_eq!(seen.len(), 6);
     assert!(seen[5].ends_with(" b=x"));
 }
+
+#[test]
+fn what_follows_the_combined_format_is_kept() {
+    let line = |end: &str| {
+        format!(
+            "1.2.3.4 - - [17/May/2015:10:05:03 +0000] \"GET / HTTP/1.1\" 200 5 \"-\" \"ua\"{end}\n"
+        )
+    };
+    let text = [line(""), line(" \"10.0.0.1\""), line(" 0.123 x=y \r")].concat();
+    let read = read(LogFormat::Web, text.as_bytes());
+    let extra: Vec<Option<&str>> = read
+        .iter()
+        .map(|event| event.split_once(" extra=").map(|(_, extra)| extra))
+        .collect();
+    assert_eq!(extra, [None, Some("\"10.0.0.1\""), Some("0.123 x=y")]);
+}

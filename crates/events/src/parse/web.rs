@@ -5,9 +5,10 @@ use std::borrow::Cow;
 use super::{LineParser, Names};
 use crate::record::Record;
 
-pub(super) const NAMES: [&str; 12] = [
+/// `extra` is what follows the fields of the combined format, such as the time that a request took.
+pub(super) const NAMES: [&str; 13] = [
     "time", "client", "ident", "user", "method", "path", "protocol", "status", "bytes", "referer",
-    "agent", "request",
+    "agent", "request", "extra",
 ];
 
 pub(super) struct Web;
@@ -72,6 +73,10 @@ impl LineParser for Web {
         }
         if let Some(agent) = quoted(&mut rest) {
             put(10, &agent);
+        }
+        let extra = rest.trim_ascii_end();
+        if !extra.is_empty() {
+            put(12, extra);
         }
         Ok(true)
     }
