@@ -4,6 +4,8 @@
 //! A bad line does not affect good ones: every reader continues with the next line.
 
 mod blanks;
+#[cfg(feature = "parquet")]
+mod caught;
 mod delimited;
 mod entry_parts;
 mod fields;

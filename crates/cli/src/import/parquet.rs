@@ -15,6 +15,7 @@ use parquet::record::{Field, Row};
 use parquet::schema::types::{Type, TypePtr};
 use serde_json::{Map, Number, Value};
 
+use super::caught::caught;
 use super::fields::Fields;
 use super::input::{Consumed, is_stdin, shown_name};
 use super::record::{Presence, Record, RecordReader, Step};
@@ -110,11 +111,19 @@ fn is_struct(field: &Type) -> bool {
 
 impl RecordReader for Parquet {
     fn next(&mut self, record: &mut Record) -> Result<Step> {
-        let Some(row) = self.rows.next() else {
-            return Ok(Step::End);
-        };
         let file = &mut self.file;
         file.row += 1;
+        // The library panics at intervals, and at dates that its calendar does not have.
+        let rows = &mut self.rows;
+        let row = caught(|| rows.next()).map_err(|()| {
+            Failure::outcome("the Parquet file has a value that cannot be read")
+                .with("file", &*file.shown)
+                .with("row", file.row.to_string())
+                .next("leave out columns of intervals, and dates outside the years 1 to 9999")
+        })?;
+        let Some(row) = row else {
+            return Ok(Step::End);
+        };
         let row =
             row.map_err(|error| damaged(&error, &file.shown).with("row", file.row.to_string()))?;
         let read = u128::from(file.bytes) * u128::from(file.row) / u128::from(file.rows.max(1));

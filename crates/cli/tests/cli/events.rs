@@ -773,3 +773,36 @@ fn a_killed_ingest_leaves_tables_that_agree() {
     );
     folder.ok(&["events", "check", "web"]);
 }
+
+/// Values at which the library panics.
+#[cfg(feature = "sql")]
+#[test]
+fn values_of_parquet_that_no_calendar_has_are_errors() {
+    let folder = Folder::new();
+    for (name, date) in [
+        ("ok", "DATE '2020-01-03'"),
+        ("bad", "arrow_cast(CAST(2147483647 AS INT), 'Date32')"),
+    ] {
+        let query =
+            format!("SELECT TIMESTAMP '2020-01-03 00:00:00' AS ts, '{name}' AS a, {date} AS day");
+        folder.ok(&["sql", "-c", &query, "--output", &format!("{name}.parquet")]);
+    }
+    folder.ok(&["events", "create", "t", "--from", "ok.parquet"]);
+    let failed = folder.run(&[
+        "events",
+        "ingest",
+        "t",
+        "ok.parquet",
+        "bad.parquet",
+        "--json",
+    ]);
+    assert_eq!(failed.code, 1, "{}", failed.err);
+    for said in ["\"error\"", "bad.parquet", "cannot be read"] {
+        assert!(failed.err.contains(said), "{}", failed.err);
+    }
+    assert!(!failed.err.contains("panicked"), "{}", failed.err);
+    let count = folder
+        .run(&["events", "query", "t", "--count", "--json"])
+        .json();
+    assert_eq!(count[0]["count"], 1, "{count:?}");
+}
