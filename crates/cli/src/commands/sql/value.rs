@@ -12,7 +12,7 @@ use arrow_cast::display::{ArrayFormatter, FormatOptions};
 use arrow_schema::{ArrowError, DataType, SchemaRef, TimeUnit};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use serde::ser::{Serialize, SerializeMap, Serializer};
+use serde::ser::{Error as _, Serialize, SerializeMap, Serializer};
 use serde_json::value::RawValue;
 
 use crate::failure::{Failure, Result};
@@ -36,6 +36,7 @@ pub(super) fn names(schema: &SchemaRef) -> Vec<String> {
 /// The columns of a batch, ready to be shown.
 pub(super) struct Shown<'a> {
     columns: Vec<(&'a dyn Array, ArrayFormatter<'a>)>,
+    options: &'a FormatOptions<'a>,
 }
 
 impl<'a> Shown<'a> {
@@ -47,7 +48,7 @@ impl<'a> Shown<'a> {
         let columns = columns
             .collect::<Result<_, ArrowError>>()
             .map_err(of_value)?;
-        Ok(Self { columns })
+        Ok(Self { columns, options })
     }
 
     /// The text of a value: bytes with escapes, other values as they are.
@@ -138,51 +139,117 @@ impl Serialize for Object<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(Some(self.names.len()))?;
         for (name, (array, formatter)) in self.names.iter().zip(&self.shown.columns) {
-            if is_missing(*array, self.row) {
-                map.serialize_entry(name, &())?;
-                continue;
-            }
-            if let Some(bytes) = bytes(*array, self.row) {
-                match std::str::from_utf8(bytes) {
-                    Ok(text) => map.serialize_entry(name, text)?,
-                    Err(_) => map.serialize_entry(
-                        &format!("{name}{BASE64_SUFFIX}"),
-                        &STANDARD.encode(bytes),
-                    )?,
-                }
-                continue;
-            }
-            match array.data_type() {
-                DataType::Boolean => {
-                    map.serialize_entry(name, &array.as_boolean().value(self.row))?;
-                }
-                DataType::Float64 => {
-                    let value = array.as_primitive::<Float64Type>().value(self.row);
-                    match value.is_finite() {
-                        true => map.serialize_entry(name, &value)?,
-                        // JSON has no number for it.
-                        false => map.serialize_entry(name, &value.to_string())?,
-                    }
-                }
-                DataType::Float32 => {
-                    let value = array.as_primitive::<Float32Type>().value(self.row);
-                    match value.is_finite() {
-                        true => map.serialize_entry(name, &value)?,
-                        false => map.serialize_entry(name, &value.to_string())?,
-                    }
-                }
-                kind => {
-                    let text: Cow<'_, str> = Cow::Owned(plain(*array, formatter, self.row));
-                    let number = kind.is_integer()
-                        || matches!(kind, DataType::Decimal128(..) | DataType::Decimal256(..));
-                    match number.then(|| RawValue::from_string(text.clone().into_owned())) {
-                        Some(Ok(number)) => map.serialize_entry(name, &number)?,
-                        _ => map.serialize_entry(name, &text)?,
-                    }
-                }
+            let value = Value {
+                array: *array,
+                formatter,
+                options: self.shown.options,
+                row: self.row,
+            };
+            match value.encoded() {
+                Some(text) => map.serialize_entry(&format!("{name}{BASE64_SUFFIX}"), &text)?,
+                None => map.serialize_entry(name, &value)?,
             }
         }
         map.end()
+    }
+}
+
+/// A value in JSON.
+struct Value<'a> {
+    array: &'a dyn Array,
+    formatter: &'a ArrayFormatter<'a>,
+    options: &'a FormatOptions<'a>,
+    row: usize,
+}
+
+impl Value<'_> {
+    /// Bytes that are not text, in base64.
+    fn encoded(&self) -> Option<String> {
+        if is_missing(self.array, self.row) {
+            return None;
+        }
+        let bytes = bytes(self.array, self.row)?;
+        std::str::from_utf8(bytes)
+            .is_err()
+            .then(|| STANDARD.encode(bytes))
+    }
+
+    /// Each element of a list.
+    fn elements<S: Serializer>(&self, list: &dyn Array, serializer: S) -> Result<S::Ok, S::Error> {
+        let formatter = ArrayFormatter::try_new(list, self.options).map_err(S::Error::custom)?;
+        serializer.collect_seq((0..list.len()).map(|row| Value {
+            array: list,
+            formatter: &formatter,
+            options: self.options,
+            row,
+        }))
+    }
+}
+
+impl Serialize for Value<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let (array, row) = (self.array, self.row);
+        if is_missing(array, row) {
+            return serializer.serialize_unit();
+        }
+        // The name of a column or field has the mark; an element of a list has no name.
+        if let Some(encoded) = self.encoded() {
+            let mut map = serializer.serialize_map(Some(1))?;
+            map.serialize_entry(BASE64_SUFFIX, &encoded)?;
+            return map.end();
+        }
+        if let Some(text) = bytes(array, row).and_then(|bytes| std::str::from_utf8(bytes).ok()) {
+            return serializer.serialize_str(text);
+        }
+        match array.data_type() {
+            DataType::Boolean => serializer.serialize_bool(array.as_boolean().value(row)),
+            DataType::Float64 => match array.as_primitive::<Float64Type>().value(row) {
+                value if value.is_finite() => serializer.serialize_f64(value),
+                // JSON has no number for it.
+                value => serializer.collect_str(&value),
+            },
+            DataType::Float32 => match array.as_primitive::<Float32Type>().value(row) {
+                value if value.is_finite() => serializer.serialize_f32(value),
+                value => serializer.collect_str(&value),
+            },
+            DataType::List(_) => self.elements(&array.as_list::<i32>().value(row), serializer),
+            DataType::LargeList(_) => self.elements(&array.as_list::<i64>().value(row), serializer),
+            DataType::FixedSizeList(..) => {
+                self.elements(&array.as_fixed_size_list().value(row), serializer)
+            }
+            DataType::Struct(fields) => {
+                let mut map = serializer.serialize_map(Some(fields.len()))?;
+                for (field, column) in fields.iter().zip(array.as_struct().columns()) {
+                    let formatter =
+                        ArrayFormatter::try_new(column, self.options).map_err(S::Error::custom)?;
+                    let value = Value {
+                        array: column,
+                        formatter: &formatter,
+                        options: self.options,
+                        row,
+                    };
+                    match value.encoded() {
+                        Some(text) => {
+                            map.serialize_entry(
+                                &format!("{}{BASE64_SUFFIX}", field.name()),
+                                &text,
+                            )?;
+                        }
+                        None => map.serialize_entry(field.name(), &value)?,
+                    }
+                }
+                map.end()
+            }
+            kind => {
+                let text = plain(array, self.formatter, row);
+                let number = kind.is_integer()
+                    || matches!(kind, DataType::Decimal128(..) | DataType::Decimal256(..));
+                match number.then(|| RawValue::from_string(text.clone())) {
+                    Some(Ok(number)) => number.serialize(serializer),
+                    _ => serializer.serialize_str(&text),
+                }
+            }
+        }
     }
 }
 
