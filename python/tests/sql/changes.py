@@ -24,11 +24,45 @@ class Changes:
     def change(self):
         """A statement for this system, and the same for the judge."""
         choice = self.rng.random()
-        if choice < 0.4:
+        if choice < 0.25:
             return self.delete()
+        if choice < 0.5:
+            return self.update()
         if choice < 0.85:
             return self.insert()
         return self.create()
+
+    def update(self):
+        """New values of some columns that are not of the key."""
+        rng = self.rng
+        declared = [table for table in self.queries.tables if isinstance(table, Table)]
+        table = rng.choice(declared)
+        others = table.fields[len(table.keys) :]
+        if not others:
+            return self.delete()
+        chosen = rng.sample(others, rng.randint(1, len(others)))
+        values = []
+        for name, kind in chosen:
+            same = [name for name, other in table.fields if other == kind]
+            choice = rng.random()
+            if choice < 0.4:
+                new = rng.choice(same)
+            elif choice < 0.5:
+                new = "NULL"
+            elif choice < 0.7:
+                new = f"coalesce({rng.choice(same)}, {literal(value(rng, kind))})"
+            elif choice < 0.8:
+                least = literal(value(rng, kind))
+                new = f"(SELECT max(u.{name}) FROM {table.name} u WHERE u.{name} > {least})"
+            else:
+                new = literal(value(rng, kind))
+            if kind == "bool" and new.startswith("(SELECT"):
+                new = "NULL"
+            values.append(f"{name} = {new}")
+        text, kind = scalar(rng, table.fields)
+        fields = [*table.fields, (f"({text})", kind)]
+        text = f"UPDATE {table.name} SET {', '.join(values)} WHERE {condition(rng, fields)}"
+        return text, text
 
     def delete(self):
         rng = self.rng

@@ -5,7 +5,7 @@ A query is its text and the kinds of its columns, which are named `r0`, `r1`, an
 """
 
 from scalars import scalar
-from tables import condition, literal, value
+from tables import COARSE, MANY_TO_ONE, condition, literal, value
 
 # The most rows of a join, about.
 LARGEST = 20_000
@@ -111,6 +111,9 @@ class Queries:
             return self.named(items, depth)
 
         where = f" WHERE {self.where(body, depth)}" if rng.random() < 0.6 else ""
+        found = self.of_many(body, depth) if rng.random() < 0.08 else None
+        if found:
+            return found
         shape = rng.random()
         if shape < 0.15:
             items = [self.aggregate(body) for _ in range(rng.randint(1, 3))]
@@ -152,6 +155,30 @@ class Queries:
         items = [self.expression(body, depth) for _ in range(rng.randint(1, 4))]
         distinct = "DISTINCT " if rng.random() < 0.25 and "mean" not in kinds(items) else ""
         text = f"SELECT {distinct}{named(items)} FROM {body.text}{where}"
+        return text, kinds(items), body.rows
+
+    def of_many(self, body, depth):
+        """A query of a column under a condition with one computed value, or `None`."""
+        rng = self.rng
+        columns = [column for column in body.compared if column[1] in MANY_TO_ONE]
+        if not columns:
+            return None
+        name, kind = rng.choice(columns)
+        inner = f"({name})" if " " in name else name
+        where = f" WHERE {rng.choice(MANY_TO_ONE[kind]).format(inner)}"
+        shape = rng.random()
+        if shape < 0.3:
+            items = [(name, kind), self.aggregate(body)]
+            self.unique = [0]
+            text = f"SELECT {self.named(items, depth)} FROM {body.text}{where} GROUP BY {name}"
+            return text, kinds(items), body.rows
+        if shape < 0.5:
+            items = [(name, kind)]
+            text = f"SELECT DISTINCT {self.named(items, depth)} FROM {body.text}{where}"
+            return text, kinds(items), body.rows
+        over = rng.choice([f"PARTITION BY {name}", f"ORDER BY {name}"])
+        items = [(name, kind), (f"count(*) OVER ({over})", "int")]
+        text = f"SELECT {self.named(items, depth)} FROM {body.text}{where}"
         return text, kinds(items), body.rows
 
     def named(self, items, depth):
@@ -282,21 +309,31 @@ class Queries:
         if not pairs:
             return f"EXISTS (SELECT 1 FROM {table.name} {name})"
         a, b = rng.choice(pairs)
+        same_a, same_b = self.compared_as(a, b, dict(fields)[b])
         negated = rng.choice(["", "", "NOT "])
         also = f" AND {condition(rng, fields, 1)}" if rng.random() < 0.5 else ""
         choice = rng.random()
         if choice < 0.4:
-            return f"{negated}EXISTS (SELECT 1 FROM {table.name} {name} WHERE {b} = {a}{also})"
+            found = f"FROM {table.name} {name} WHERE {same_b} = {same_a}{also}"
+            return f"{negated}EXISTS (SELECT 1 {found})"
         if choice < 0.7:
             where = f" WHERE {condition(rng, fields, 1)}" if also else ""
             return f"{a} {negated}IN (SELECT {b} FROM {table.name} {name}{where})"
         if choice < 0.85:
-            return f"(SELECT count(*) FROM {table.name} {name} WHERE {b} = {a}{also}) > 1"
+            found = f"FROM {table.name} {name} WHERE {same_b} = {same_a}{also}"
+            return f"(SELECT count(*) {found}) > 1"
         kind = dict(fields)[b]
         if kind == "bool":
             return f"{a} IS NOT NULL"
         operator = rng.choice(["=", "<", ">="])
         return f"{a} {operator} (SELECT {rng.choice(['min', 'max'])}({b}) FROM {table.name} {name})"
+
+    def compared_as(self, outer, inner, kind):
+        """Both as they are, or what is computed from them."""
+        if kind not in COARSE or self.rng.random() < 0.6:
+            return outer, inner
+        coarse = self.rng.choice(COARSE[kind])
+        return tuple(coarse.format(f"({side})" if " " in side else side) for side in (outer, inner))
 
     def expression(self, body, depth):
         rng = self.rng
@@ -311,7 +348,8 @@ class Queries:
             if pairs:
                 a, b = rng.choice(pairs)
                 inner = self.name()
-                text = f"SELECT count(*) FROM {table.name} {inner} WHERE {inner}.{b} = {a}"
+                same = self.compared_as(a, f"{inner}.{b}", dict(table.fields)[b])
+                text = f"SELECT count(*) FROM {table.name} {inner} WHERE {same[1]} = {same[0]}"
                 return f"({text})", "int"
         return name, kind
 

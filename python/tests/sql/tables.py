@@ -136,6 +136,28 @@ def literal(value):
     return str(value)
 
 
+# Conditions with one computed value, which many values have.
+MANY_TO_ONE = {
+    "int": ["CAST({} AS BOOLEAN)", "NOT CAST({} AS BOOLEAN)", "{} * 0 = 0", "{} % 2 = 1"],
+    "float": ["{} * 0 = 0", "floor({}) = 0", "abs({}) = 1", "{} + 1e17 = 1e17"],
+    "time": [
+        "CAST({} AS DATE) = DATE '1970-01-01'",
+        "CAST({} AS DATE) IN (DATE '1969-12-31')",
+        "date_trunc('second', {}) = TIMESTAMP '1970-01-01 00:00:01'",
+    ],
+    "date": ["extract(year FROM {}) = 1970", "date_trunc('month', {}) = DATE '1970-01-01'"],
+}
+
+# Values that are the same for many.
+COARSE = {
+    "int": ["{} % 3", "CAST({} AS BOOLEAN)", "{} + 1"],
+    "float": ["floor({})", "abs({})"],
+    "text": ["upper({})", "length({})", "left({}, 1)"],
+    "date": ["extract(month FROM {})", "date_trunc('month', {})"],
+    "time": ["CAST({} AS DATE)", "date_trunc('second', {})"],
+}
+
+
 def condition(rng, fields, depth=0):
     """A condition on fields, pairs of an expression and its kind."""
     choice = rng.random()
@@ -158,6 +180,8 @@ def condition(rng, fields, depth=0):
         pattern = rng.choice(["a%", "%b", "%b%", "_", "a_%", "x\\_%", "", "%", "b'%"])
         if "\\" not in pattern:
             return f"{name} {rng.choice(['', 'NOT '])}LIKE {literal(pattern)}"
+    if choice < 0.65 and kind in MANY_TO_ONE:
+        return rng.choice(MANY_TO_ONE[kind]).format(f"({name})" if " " in name else name)
     other = [found for found in fields if found[1] == kind and found[0] != name]
     if choice > 0.9 and other:
         return f"{name} {rng.choice(['=', '<', '>='])} {rng.choice(other)[0]}"

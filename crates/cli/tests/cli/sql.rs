@@ -287,7 +287,7 @@ fn files_that_cannot_be_read_are_named() {
     folder.write("ragged.csv", "a,b\n1,2\n3\n");
     folder.write("half.jsonl", "{\"a\":1}\n{\"a\":");
     // The types of the columns come from the first lines.
-    let numbers = (0..2000).map(|n| format!("{n}\n")).collect::<String>();
+    let numbers = (0..30_000).map(|n| format!("{n}\n")).collect::<String>();
     folder.write("late.csv", format!("a\n{numbers}x\n"));
     for name in ["bytes.parquet", "ragged.csv", "half.jsonl", "late.csv"] {
         let query = format!("SELECT x.a FROM '{name}' x JOIN t ON true");

@@ -281,3 +281,27 @@ fn times_of_files_are_compared_with_dates() {
                  WHERE CAST(t AS DATE) < d ORDER BY k";
     assert_eq!(folder.ok(&["sql", "--json", "-c", query]), "{\"k\":2}\n");
 }
+
+#[test]
+fn lists_and_structs_are_those_of_json() {
+    let folder = Folder::with_table();
+    folder.write("codes.csv", "id;code\n1;00123\n2;x\n");
+    let query = "SELECT array_agg(code ORDER BY id) AS codes, named_struct('n', max(id), 'f', 0.5e0, 'l', array_agg(id ORDER BY id)) AS s, \
+                 array_agg(CAST(NULL AS VARCHAR)) AS nothing FROM 'codes.csv'";
+    let rows = folder.run(&["sql", "-c", query, "--json"]).json();
+    let rows: Vec<String> = rows.iter().map(ToString::to_string).collect();
+    assert_eq!(
+        rows,
+        [r#"{"codes":["00123","x"],"nothing":[null,null],"s":{"f":0.5,"l":[1,2],"n":2}}"#]
+    );
+    let query = "SELECT array_agg(x) AS a, named_struct('b', X'ff') AS s, array_agg(X'ff') AS b \
+                 FROM (VALUES ('a, \"b'), ('null')) t(x)";
+    let rows = folder.run(&["sql", "-c", query, "--json"]).json();
+    let rows: Vec<String> = rows.iter().map(ToString::to_string).collect();
+    assert_eq!(
+        rows,
+        [
+            r#"{"a":["a, \"b","null"],"b":[{"_base64":"/w=="},{"_base64":"/w=="}],"s":{"b_base64":"/w=="}}"#
+        ]
+    );
+}

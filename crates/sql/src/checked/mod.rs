@@ -2,27 +2,34 @@
 //! seconds, conditions on NULL, and limits on the size of values. Other rules correct plans that the engine changes into
 //! plans with other answers, or cannot execute.
 
+mod access;
 mod arithmetic;
 mod cast_of;
 mod conditions;
 mod date_bin;
+mod date_part;
 mod date_trunc;
 mod dependencies;
 mod distinct_sum;
 mod empty;
+mod empty_sorts;
 mod equalities;
 mod extremes;
 mod floats;
 mod grouping_sets;
+mod intervals;
 mod local_times;
-mod lossy_casts;
 mod minutes;
+mod now;
+mod one_way;
+mod operators;
 mod orders;
 mod physical;
 mod projections;
 mod repeated_keys;
 mod rules;
 mod same_type;
+mod series;
 mod set_operations;
 mod size;
 mod stored;
@@ -38,9 +45,14 @@ use std::sync::{Arc, LazyLock};
 use datafusion::logical_expr::{AggregateUDF, ScalarUDF};
 use datafusion::prelude::SessionContext;
 
+pub(crate) use access::Access;
 pub(crate) use cast_of::CAST_OF;
+pub(crate) use date_part::Extract;
 pub(crate) use dependencies::PlainRelations;
 pub(crate) use grouping_sets::analyzer_rules;
+pub(crate) use intervals::BETWEEN;
+pub(crate) use one_way::one_way;
+pub(crate) use operators::Operators;
 pub(crate) use physical::physical_rules;
 pub(crate) use rules::optimizer_rules;
 pub(crate) use size::{StructPlanner, limit_of, rows_at_once};
@@ -57,17 +69,22 @@ pub(crate) fn register(context: &SessionContext, limit: usize) {
     context.add_analyzer_rule(Arc::new(subqueries::Subqueries));
     context.add_analyzer_rule(Arc::new(empty::EmptySubqueries));
     context.add_analyzer_rule(Arc::new(floats::FloatKeys));
+    context.add_optimizer_rule(Arc::new(empty_sorts::EmptySorts));
     context.add_optimizer_rule(Arc::new(windows::SeparateWindows));
     context.add_optimizer_rule(Arc::new(equalities::HiddenEqualities));
     context.add_optimizer_rule(Arc::new(repeated_keys::RepeatedKeys));
-    context.add_optimizer_rule(Arc::new(lossy_casts::LossyCasts));
+    context.add_optimizer_rule(Arc::new(one_way::OneWay));
     context.register_udaf(AggregateUDF::from(sum::CheckedSum::new()));
     for extreme in extremes::Extreme::both() {
         context.register_udaf(extreme);
     }
     context.register_udf(ScalarUDF::from(cast_of::CastOf::new()));
     context.register_udf(ScalarUDF::from(date_bin::DateBin::new()));
+    context.register_udf(ScalarUDF::from(date_part::DatePart::new()));
     context.register_udf(ScalarUDF::from(date_trunc::DateTrunc::new()));
+    series::register(context);
+    context.register_udf(ScalarUDF::from(intervals::Between::new()));
+    context.register_udf(ScalarUDF::from(now::Now::new()));
     let config = context.copied_config();
     let to_timestamp = to_timestamp::ToTimestamp::new(config.options());
     context.register_udf(ScalarUDF::from(to_timestamp));

@@ -12,7 +12,7 @@ const ELSEWHERE: [(&str, &str); 17] = [
     ("isnull", "coalesce, or IS NULL"),
     ("len", "length"),
     ("listagg", "string_agg"),
-    ("regexp_extract", "regexp_match or regexp_replace"),
+    ("regexp_extract", "(regexp_match(text, '…(part)…'))[1]"),
     ("regexp_matches", "regexp_like"),
     ("strftime", "to_char"),
     ("strptime", "to_timestamp"),

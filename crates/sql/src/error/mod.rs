@@ -176,6 +176,19 @@ fn about_names(reason: &str) -> Option<String> {
     ))
 }
 
+/// What to say about `-x` of a value that has no sign.
+const NEGATION: &str = "only numbers with a sign, intervals and times can be negated: write 0 - x for a BIGINT UNSIGNED";
+
+/// What to say about a column that is neither a group nor aggregated.
+fn about_groups(reason: &str) -> Option<String> {
+    let (before, _) = reason.split_once("\" must appear in the GROUP BY clause")?;
+    let (_, column) = before.rsplit_once('"')?;
+    let name = column.rsplit('.').next().unwrap_or(column);
+    Some(format!(
+        "the column {column} is selected, but is not in GROUP BY: add it there, or aggregate it, as in max({name})"
+    ))
+}
+
 fn described(error: &DataFusionError) -> Error {
     let reason = plain(&error.strip_backtrace());
     match error.find_root() {
@@ -224,6 +237,12 @@ fn described(error: &DataFusionError) -> Error {
         DataFusionError::Plan(_) | DataFusionError::SchemaError(..) => {
             let better = about_subquery(&reason).map(str::to_owned);
             let better = better.or_else(|| about_names(&reason));
+            let better = better.or_else(|| about_groups(&reason));
+            let better = better.or_else(|| {
+                reason
+                    .contains("Unary operator '-' only supports")
+                    .then(|| NEGATION.to_owned())
+            });
             let better = better.or_else(|| functions::about_function(&reason));
             let reason = better.unwrap_or(reason);
             Error::invalid("the statement cannot be run").with("reason", reason)
@@ -254,6 +273,21 @@ mod tests {
         let value = format!("Cannot cast string '{}' to Int64", full());
         let error = of_query(DataFusionError::Execution(value));
         assert_eq!(error.kind(), ErrorKind::InvalidArgument);
+    }
+
+    #[test]
+    fn columns_outside_of_groups_are_named() {
+        let engine = "Column in SELECT must be in GROUP BY or an aggregate function: While expanding wildcard, column \
+                      \"events.web.client\" must appear in the GROUP BY clause or must be part of an aggregate function, \
+                      currently only \"count(Int64(1))\" appears in the SELECT clause satisfies this requirement";
+        assert_eq!(
+            about_groups(engine).as_deref(),
+            Some(
+                "the column events.web.client is selected, but is not in GROUP BY: add it there, or aggregate it, as in \
+                 max(client)"
+            )
+        );
+        assert_eq!(about_groups("No field named a"), None);
     }
 
     #[test]

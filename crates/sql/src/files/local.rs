@@ -36,7 +36,7 @@ use super::naming::{named, path_of, shown};
 use super::panics::caught;
 
 /// Records that decide about the types of the columns.
-const RECORDS: usize = 1000;
+const RECORDS: usize = 20_000;
 
 /// How files of a kind are read.
 pub(super) trait Reads: Debug + Send + Sync {

@@ -11,10 +11,12 @@ mod provider;
 mod reader;
 mod schema;
 mod turn;
+mod update;
 mod write;
 
 pub use column::ColumnBuilder;
 pub use kind::ColumnType;
 pub(crate) use provider::RecordsTable;
 pub(crate) use schema::{PROPERTY, RecordColumn, RecordSchema};
+pub(crate) use update::Changed;
 pub(crate) use write::RecordWriter;

@@ -1,9 +1,9 @@
 //! The cells that records have before they are written.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
-use ostrakon_cell::visibility::evaluate;
+use ostrakon_cell::visibility::{conjoin, evaluate};
 use ostrakon_cell::{
     Authorizations, Batch, BatchLimit, BatchWriter, Interrupt, Properties, Range, Result,
     ScanOptions, Table,
@@ -22,13 +22,35 @@ const LABELS_MAX: usize = 1 << 10;
 const DEFAULT_LABEL: &str = "table.security.scan.visibility.default";
 
 /// The visible cells of rows.
-pub(super) type Cells = HashMap<Vec<u8>, Vec<Name>>;
+pub(super) type Cells = HashMap<Vec<u8>, Vec<Cell>>;
 
 /// By row: the rows in other encodings as they are stored, with their visible cells.
-pub(super) type Alike = HashMap<Vec<u8>, Vec<(Vec<u8>, Vec<Name>)>>;
+pub(super) type Alike = HashMap<Vec<u8>, Vec<(Vec<u8>, Vec<Cell>)>>;
 
-/// A cell by family, qualifier and label.
-pub(super) type Name = (Vec<u8>, Vec<u8>, Vec<u8>);
+/// A cell of a row.
+pub(super) struct Cell {
+    pub(super) family: Vec<u8>,
+    pub(super) qualifier: Vec<u8>,
+    pub(super) visibility: Vec<u8>,
+    pub(super) timestamp: i64,
+}
+
+impl Cell {
+    /// A cell that was just written, whose time is not known.
+    pub(super) fn unread(family: &[u8], qualifier: &[u8], visibility: &[u8]) -> Self {
+        Self {
+            family: family.to_vec(),
+            qualifier: qualifier.to_vec(),
+            visibility: visibility.to_vec(),
+            timestamp: i64::MAX,
+        }
+    }
+
+    /// Whether it stands for a record without values.
+    pub(super) fn is_marker(&self) -> bool {
+        self.family.is_empty() && self.qualifier.is_empty()
+    }
+}
 
 /// Finds the cells that the writer may see, including those of records it has just written.
 pub(super) struct Present {
@@ -132,15 +154,36 @@ impl Present {
     }
 
     fn sees(&self, label: &[u8]) -> Result<bool> {
+        let default = self.default_label(label)?;
+        // A label that is not valid was refused when it was written.
+        let label = default.as_deref().unwrap_or(label);
+        Ok(evaluate(label, &self.authorizations).unwrap_or_default())
+    }
+
+    /// What counts for a label if it is empty, and something else does.
+    fn default_label(&self, label: &[u8]) -> Result<Option<Vec<u8>>> {
         let properties = match label.is_empty() {
             true => self.table.properties()?,
             false => Properties::new(),
         };
-        let label = properties
-            .get(DEFAULT_LABEL)
-            .map_or(label, String::as_bytes);
-        // A label that is not valid was refused when it was written.
-        Ok(evaluate(label, &self.authorizations).unwrap_or_default())
+        let default = properties.get(DEFAULT_LABEL);
+        Ok(default.map(|default| default.as_bytes().to_vec()))
+    }
+
+    /// A label that requires all labels of some cells.
+    pub(super) fn required(&self, cells: &[Cell]) -> Result<Vec<u8>> {
+        let labels: BTreeSet<&[u8]> = cells.iter().map(|cell| &*cell.visibility).collect();
+        let mut labels = labels.into_iter();
+        let first = labels.next().unwrap_or_default();
+        let mut required = first.to_vec();
+        for (number, label) in labels.enumerate() {
+            // Beside others, an empty label would require nothing. It is the first one.
+            if number == 0 {
+                required = self.default_label(first)?.unwrap_or(required);
+            }
+            required = conjoin(&required, label);
+        }
+        Ok(required)
     }
 
     fn is_empty(&self, range: Range) -> Result<bool> {
@@ -173,15 +216,16 @@ impl Present {
         while scan.next_batch(&mut batch)? {
             for entry in batch.iter() {
                 let key = entry.key;
-                let name = (
-                    key.family.to_vec(),
-                    key.qualifier.to_vec(),
-                    key.visibility.to_vec(),
-                );
+                let cell = Cell {
+                    family: key.family.to_vec(),
+                    qualifier: key.qualifier.to_vec(),
+                    visibility: key.visibility.to_vec(),
+                    timestamp: key.timestamp,
+                };
                 match present.get_mut(key.row) {
-                    Some(cells) => cells.push(name),
+                    Some(cells) => cells.push(cell),
                     None => {
-                        present.insert(key.row.to_vec(), vec![name]);
+                        present.insert(key.row.to_vec(), vec![cell]);
                     }
                 }
             }

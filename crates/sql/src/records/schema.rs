@@ -10,6 +10,7 @@ use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use super::ColumnType;
+use super::present::Cell;
 
 /// The property that holds the schema as JSON.
 pub(crate) const PROPERTY: &str = "table.custom.ostrakon.schema";
@@ -45,6 +46,11 @@ impl RecordColumn {
             qualifier: qualifier.into(),
             kind,
         }
+    }
+
+    /// Whether a cell is one of this column.
+    pub(super) fn is_of(&self, cell: &Cell) -> bool {
+        self.family == cell.family && self.qualifier == cell.qualifier
     }
 }
 

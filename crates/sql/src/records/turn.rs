@@ -4,6 +4,10 @@
 //! at once, each would miss the cells of the other, and a reader would find a record that neither has written. So a
 //! statement has its turn for each batch. It need not wait until the batch is stored: the statement that has the next
 //! turn does, if it is another one.
+//!
+//! UPDATE and DELETE choose records by what these contain. They reserve the table before they read it: no other statement
+//! has a turn until they are done, so that no record changes between its reading and its change. Statements wait for that
+//! without a thread, in the order in which they came: whoever has the table needs threads to read and write it.
 
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, Weak};
@@ -11,9 +15,13 @@ use std::time::Duration;
 
 use ostrakon_cell::{BatchWriter, Error, Interrupt, Result, Table};
 use parking_lot::{Mutex, MutexGuard};
+use tokio::sync::{OwnedRwLockReadGuard, OwnedRwLockWriteGuard, RwLock};
 
-/// By the ids of tables. Tables of two stores may have the same id, and take turns then without need.
-static TABLES: LazyLock<Mutex<HashMap<String, Weak<Turns>>>> = LazyLock::new(Mutex::default);
+/// By the process and the ids of tables. Tables of two stores may have the same id, and take turns then without need. A
+/// process that was forked has turns of its own: nobody would end those that its parent had at that time.
+static TABLES: LazyLock<Mutex<Tables>> = LazyLock::new(Mutex::default);
+
+type Tables = HashMap<(u32, String), Weak<Turns>>;
 
 /// Where the records of a statement are collected.
 pub(super) struct Pending {
@@ -61,12 +69,24 @@ impl Pending {
 pub(super) struct Turns {
     /// The statement that had the last one.
     last: Mutex<Weak<Mutex<Pending>>>,
+    /// Written to by the statement that has reserved the table, and read by those that have a turn.
+    table: Arc<RwLock<()>>,
+}
+
+/// A table that is reserved for a statement.
+pub(crate) struct Reserved {
+    _table: OwnedRwLockWriteGuard<()>,
+}
+
+/// A table that nobody has reserved.
+pub(crate) struct Shared {
+    _table: OwnedRwLockReadGuard<()>,
 }
 
 impl Turns {
     pub(super) fn of(table: &dyn Table) -> Arc<Self> {
         let mut tables = TABLES.lock();
-        let id = table.id();
+        let id = (std::process::id(), table.id());
         if let Some(turns) = tables.get(&id).and_then(Weak::upgrade) {
             return turns;
         }
@@ -74,6 +94,26 @@ impl Turns {
         let turns = Arc::new(Self::default());
         tables.insert(id, Arc::downgrade(&turns));
         turns
+    }
+
+    /// Waits until the table can be reserved for a statement, and reserves it.
+    pub(super) fn reserve(&self) -> impl Future<Output = Reserved> + Send + use<> {
+        let table = Arc::clone(&self.table);
+        async move {
+            Reserved {
+                _table: table.write_owned().await,
+            }
+        }
+    }
+
+    /// Waits until no statement has reserved the table.
+    pub(super) fn share(&self) -> impl Future<Output = Shared> + Send + use<> {
+        let table = Arc::clone(&self.table);
+        async move {
+            Shared {
+                _table: table.read_owned().await,
+            }
+        }
     }
 
     /// Waits for the turn of a statement, and until everything that others have written can be read. The turn ends when
@@ -128,18 +168,22 @@ mod tests {
 
     use super::*;
 
-    #[test]
-    fn a_statement_that_waits_for_its_turn_can_be_interrupted() {
+    /// A table, and what two statements have written to it.
+    fn two_statements() -> (Arc<Turns>, [Arc<Mutex<Pending>>; 2]) {
         let source: Arc<dyn Source> = Store::in_memory().expect("a store");
         let options = TableOptions::default();
         source.create_table("t", &options).expect("a table");
         let table = source.table("t").expect("a table");
-        let turns = Turns::of(&*table);
         let pending = || {
             let writer = BatchWriter::new(table.clone(), BatchWriterConfig::default());
             Pending::new(table.clone(), writer)
         };
-        let (first, second) = (pending(), pending());
+        (Turns::of(&*table), [pending(), pending()])
+    }
+
+    #[test]
+    fn a_statement_that_waits_for_its_turn_can_be_interrupted() {
+        let (turns, [first, second]) = two_statements();
         let going_on = Interrupt::default();
         let turn = turns.begin(&first, &going_on).expect("a turn");
         let interrupt = Interrupt::default();
@@ -151,5 +195,19 @@ mod tests {
         );
         drop(turn);
         assert!(turns.begin(&second, &going_on).is_ok());
+    }
+
+    #[tokio::test]
+    async fn a_reserved_table_is_free_once_its_statement_is_dropped() {
+        use futures_util::FutureExt;
+        let (turns, _) = two_statements();
+        let reserved = turns.reserve().await;
+        assert!(turns.share().now_or_never().is_none());
+        assert!(turns.reserve().now_or_never().is_none());
+        drop(reserved);
+        let (one, other) = (turns.share().await, turns.share().await);
+        assert!(turns.reserve().now_or_never().is_none());
+        drop((one, other));
+        assert!(turns.reserve().now_or_never().is_some());
     }
 }

@@ -15,11 +15,11 @@ use parking_lot::Mutex;
 use super::RecordSchema;
 use super::bulk::Bulk;
 use super::encode::Encoder;
-use super::present::{Name, Present};
-use super::turn::{Pending, Turns};
+use super::present::{Cell, Present};
+use super::turn::{Pending, Reserved, Shared, Turns};
 
 /// Records whose present cells are read at once.
-const CHUNK: usize = 1024;
+pub(super) const CHUNK: usize = 1024;
 
 /// Records that are remembered because their writer does not see them.
 const UNSEEN_MAX: usize = 1 << 16;
@@ -27,13 +27,13 @@ const UNSEEN_MAX: usize = 1 << 16;
 /// Writes records, each as one mutation. A record replaces the one with its key, as far as the writer may see it.
 /// Other writers of this process wait while it reads and replaces the cells of a chunk of records.
 pub(crate) struct RecordWriter {
-    table: Arc<dyn Table>,
-    schema: Arc<RecordSchema>,
+    pub(super) table: Arc<dyn Table>,
+    pub(super) schema: Arc<RecordSchema>,
     /// The label of records without one.
-    label: Vec<u8>,
-    turns: Arc<Turns>,
-    pending: Arc<Mutex<Pending>>,
-    present: Present,
+    pub(super) label: Vec<u8>,
+    pub(super) turns: Arc<Turns>,
+    pub(super) pending: Arc<Mutex<Pending>>,
+    pub(super) present: Present,
     /// By row: the label of the records that were written since the table's time moved and that the writer does not see.
     unseen: HashMap<Vec<u8>, Vec<u8>>,
     /// The places of the columns in the order of the entries of a row: the table sorts what it gets, which is fast if
@@ -41,8 +41,8 @@ pub(crate) struct RecordWriter {
     sorted: Vec<usize>,
     /// Until a record does not come in the order of the keys.
     bulk: Option<Bulk>,
-    mutation: Mutation,
-    value: Vec<u8>,
+    pub(super) mutation: Mutation,
+    pub(super) value: Vec<u8>,
 }
 
 /// A value that does not fit is an error, not a null.
@@ -146,7 +146,12 @@ impl RecordWriter {
 
     /// Makes sure that a record is newer than those with its key that were written before and that the writer does not
     /// see, so that they stay. Returns whether it sees this one.
-    fn after_unseen(&mut self, pending: &mut Pending, row: &[u8], label: &[u8]) -> Result<bool> {
+    pub(super) fn after_unseen(
+        &mut self,
+        pending: &mut Pending,
+        row: &[u8],
+        label: &[u8],
+    ) -> Result<bool> {
         let is_visible = self.present.is_visible(label)?;
         if is_visible && self.unseen.is_empty() {
             return Ok(true);
@@ -169,11 +174,10 @@ impl RecordWriter {
 
     /// Removes a record that is stored under another encoding of its key than SQL's, as far as it is in columns of
     /// the schema.
-    fn remove(&mut self, pending: &mut Pending, stored: &[u8], cells: &[Name]) -> Result<()> {
+    fn remove(&mut self, pending: &mut Pending, stored: &[u8], cells: &[Cell]) -> Result<()> {
         self.mutation.reset(stored);
         for cell in cells {
-            let (family, qualifier, _) = cell;
-            if self.place(cell).is_some() || (family.is_empty() && qualifier.is_empty()) {
+            if self.place(cell).is_some() || cell.is_marker() {
                 self.mutation.update(deletion(cell))?;
             }
         }
@@ -206,6 +210,26 @@ impl RecordWriter {
             }
         }
         Ok(deleted)
+    }
+
+    /// Reserves the table: no other statement changes it until the result is dropped. [`read_others`](Self::read_others)
+    /// is next.
+    pub(crate) fn reserve(&self) -> impl Future<Output = Reserved> + Send + use<> {
+        self.turns.reserve()
+    }
+
+    /// Waits until no statement has reserved the table. None does until the result is dropped.
+    pub(crate) fn share(&self) -> impl Future<Output = Shared> + Send + use<> {
+        self.turns.share()
+    }
+
+    /// Waits until everything that other statements have written can be read.
+    ///
+    /// # Errors
+    /// The writing was ended.
+    pub(crate) fn read_others(&self) -> Result<()> {
+        let turn = self.turns.begin(&self.pending, self.present.interrupt());
+        turn.map(drop)
     }
 
     /// Ends the writing, also in the middle of a search for present cells. Earlier rows may be written.
@@ -253,7 +277,7 @@ impl RecordWriter {
         row: &[u8],
         records: &Encoder<'_>,
         at: usize,
-        before: &[Name],
+        before: &[Cell],
     ) -> Result<()> {
         let label = records.label(at);
         self.mutation.reset(row);
@@ -282,14 +306,13 @@ impl RecordWriter {
             })?;
         }
         for cell in before {
-            let (family, qualifier, visibility) = cell;
             // Cells of columns that the schema does not have are left alone.
             let is_written = match self.place(cell) {
                 Some(place) => records.has_value(place, at),
-                None if family.is_empty() && qualifier.is_empty() => is_marked,
+                None if cell.is_marker() => is_marked,
                 None => continue,
             };
-            if !is_written || visibility != label {
+            if !is_written || cell.visibility != label {
                 self.mutation.update(deletion(cell))?;
             }
         }
@@ -297,9 +320,8 @@ impl RecordWriter {
     }
 
     /// What the writer sees of a record that was just written, in place of what it saw before.
-    fn replaced(&self, records: &Encoder<'_>, at: usize, cells: &mut Vec<Name>, is_visible: bool) {
-        let is_marker = |(family, qualifier, _): &Name| family.is_empty() && qualifier.is_empty();
-        cells.retain(|cell| !is_marker(cell) && self.place(cell).is_none());
+    fn replaced(&self, records: &Encoder<'_>, at: usize, cells: &mut Vec<Cell>, is_visible: bool) {
+        cells.retain(|cell| !cell.is_marker() && self.place(cell).is_none());
         if !is_visible {
             return;
         }
@@ -307,19 +329,18 @@ impl RecordWriter {
         let others = cells.len();
         for (place, column) in self.schema.columns.iter().enumerate() {
             if records.has_value(place, at) {
-                let (family, qualifier) = (column.family.clone(), column.qualifier.clone());
-                cells.push((family, qualifier, label.to_vec()));
+                cells.push(Cell::unread(&column.family, &column.qualifier, label));
             }
         }
         if cells.len() == others {
-            cells.push((Vec::new(), Vec::new(), label.to_vec()));
+            cells.push(Cell::unread(&[], &[], label));
         }
     }
 
     /// The column of a cell.
-    fn place(&self, (family, qualifier, _): &Name) -> Option<usize> {
+    pub(super) fn place(&self, cell: &Cell) -> Option<usize> {
         let mut columns = self.schema.columns.iter();
-        columns.position(|column| column.family == *family && column.qualifier == *qualifier)
+        columns.position(|column| column.is_of(cell))
     }
 }
 
@@ -340,11 +361,11 @@ fn repeats(rows: &[Vec<u8>]) -> bool {
     !ascending && rows.iter().collect::<HashSet<_>>().len() < rows.len()
 }
 
-fn deletion((family, qualifier, visibility): &Name) -> ColumnUpdate<'_> {
+pub(super) fn deletion(cell: &Cell) -> ColumnUpdate<'_> {
     ColumnUpdate {
-        family,
-        qualifier,
-        visibility,
+        family: &cell.family,
+        qualifier: &cell.qualifier,
+        visibility: &cell.visibility,
         ..ColumnUpdate::default()
     }
 }

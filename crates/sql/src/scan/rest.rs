@@ -65,6 +65,7 @@ pub(crate) fn with_rest(
     let source = scan(read, None)?;
     let schema = source.schema();
     let columns = DFSchema::try_from(schema.as_ref().clone())?;
+    let condition = crate::checked::one_way(condition, &columns)?.data;
     let condition = state.create_physical_expr(condition, &columns)?;
     let filtered = Arc::new(FilterExec::try_new(condition, source)?);
     let returned = schema.fields().iter().take(places.len()).enumerate();

@@ -7,24 +7,33 @@ use std::collections::HashMap;
 use std::ops::ControlFlow;
 
 use datafusion::sql::sqlparser::ast::{
-    DataType, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentList,
-    FunctionArguments, GroupByExpr, Ident, ObjectName, OrderBy, OrderByKind, Query, Select,
-    SelectItem, SetExpr, Value, VisitMut, VisitorMut, visit_expressions, visit_expressions_mut,
+    CastKind, DataType, Distinct, Expr, Function, FunctionArg, FunctionArgExpr,
+    FunctionArgumentList, FunctionArguments, GroupByExpr, Ident, ObjectName, OrderBy, OrderByKind,
+    Query, Select, SelectItem, SetExpr, Value, VisitMut, VisitorMut, visit_expressions,
+    visit_expressions_mut,
 };
+
+use ostrakon_cell::{Error, ErrorKind, Result};
 
 use crate::checked::CAST_OF;
 
 /// Names the casts of a statement.
-pub(super) fn name_groups(statement: &mut impl VisitMut) {
-    let _: ControlFlow<()> = statement.visit(&mut Casts);
+///
+/// # Errors
+/// They cannot be named, and a sort would take a cast for an alias.
+pub(super) fn name_groups(statement: &mut impl VisitMut) -> Result<()> {
+    match statement.visit(&mut Casts) {
+        ControlFlow::Continue(()) => Ok(()),
+        ControlFlow::Break(error) => Err(error),
+    }
 }
 
 struct Casts;
 
 impl VisitorMut for Casts {
-    type Break = ();
+    type Break = Error;
 
-    fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<()> {
+    fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<Error> {
         match &mut *query.body {
             SetExpr::Select(select) => {
                 let groups = Groups::of(select);
@@ -35,6 +44,16 @@ impl VisitorMut for Casts {
                     {
                         keys.iter_mut().for_each(|key| groups.name(&mut key.expr));
                     }
+                } else if let Some(order) = &query.order_by
+                    && let Some(alias) = groups.alias_in(order, select)
+                {
+                    return ControlFlow::Break(
+                        Error::new(
+                            ErrorKind::Unsupported,
+                            "an alias in ORDER BY has the name of a column that is cast in GROUP BY: give it another name",
+                        )
+                        .with("alias", alias),
+                    );
                 }
             }
             body => name_parts(body),
@@ -91,6 +110,7 @@ impl Groups {
             }
             ControlFlow::<()>::Continue(())
         };
+        let _ = visit_expressions(&select.distinct, &mut look);
         let _ = visit_expressions(&select.projection, &mut look);
         let _ = visit_expressions(&select.group_by, &mut look);
         let _ = visit_expressions(&select.having, &mut look);
@@ -102,9 +122,54 @@ impl Groups {
         is_covered
     }
 
+    /// An alias that a sort names, for something else than the column of this name that a group casts. The engine would
+    /// sort by the cast.
+    fn alias_in(&self, order: &OrderBy, select: &Select) -> Option<String> {
+        let OrderByKind::Expressions(keys) = &order.kind else {
+            return None;
+        };
+        let clashes = |alias: &Ident, expr: &Expr| {
+            let name = alias.value.to_lowercase();
+            let is_column = !matches!(expr, Expr::Cast { .. })
+                && names_in(expr).is_some_and(|names| names == [name.as_str()])
+                && matches!(expr, Expr::Identifier(_) | Expr::CompoundIdentifier(_));
+            !is_column && self.0.values().flatten().any(|column| *column == name)
+        };
+        let aliases: Vec<(usize, &Ident)> = select
+            .projection
+            .iter()
+            .enumerate()
+            .filter_map(|(at, item)| match item {
+                SelectItem::ExprWithAlias { expr, alias } if clashes(alias, expr) => {
+                    Some((at + 1, alias))
+                }
+                _ => None,
+            })
+            .collect();
+        let mut found = None;
+        for key in keys {
+            let position = match &key.expr {
+                Expr::Value(value) => value.value.to_string().parse().ok(),
+                _ => None,
+            };
+            let _ = visit_expressions(&key.expr, |part| {
+                let named = aliases.iter().find(|(at, alias)| match part {
+                    Expr::Identifier(name) => name.value.eq_ignore_ascii_case(&alias.value),
+                    _ => position == Some(*at),
+                });
+                found = found.take().or(named.map(|(_, alias)| alias.value.clone()));
+                ControlFlow::<()>::Continue(())
+            });
+        }
+        found
+    }
+
     fn name_in(&self, select: &mut Select) {
         if self.0.is_empty() {
             return;
+        }
+        if let Some(Distinct::On(keys)) = &mut select.distinct {
+            keys.iter_mut().for_each(|key| self.name(key));
         }
         for item in &mut select.projection {
             match item {
@@ -169,6 +234,7 @@ fn named_by<'a>(key: &'a Expr, items: &'a [SelectItem]) -> Option<&'a Expr> {
         _ => None,
     };
     match key {
+        Expr::Nested(key) => named_by(key, items),
         Expr::Value(value) => match &value.value {
             Value::Number(number, _) => {
                 let at: usize = number.parse().ok()?;
@@ -191,11 +257,41 @@ fn named_by<'a>(key: &'a Expr, items: &'a [SelectItem]) -> Option<&'a Expr> {
 fn cast_in(expr: &Expr) -> Option<(String, String)> {
     match expr {
         Expr::Cast {
-            expr, data_type, ..
-        } if !matches!(&**expr, Expr::Value(_)) => Some((expr.to_string(), canonical(data_type))),
+            expr,
+            data_type,
+            kind,
+            ..
+        } if !matches!(&**expr, Expr::Value(_)) => {
+            let tries = match kind {
+                CastKind::TryCast | CastKind::SafeCast => "TRY ",
+                _ => "",
+            };
+            Some((written(expr), format!("{tries}{}", canonical(data_type))))
+        }
         Expr::Nested(inner) => cast_in(inner),
         _ => None,
     }
+}
+
+/// One text for an expression, whichever case its names have.
+fn written(expr: &Expr) -> String {
+    let mut expr = expr.clone();
+    let normal = |name: &mut Ident| match name.quote_style {
+        Some(_) if name.value.chars().any(char::is_uppercase) => {}
+        _ => {
+            name.value = name.value.to_lowercase();
+            name.quote_style = None;
+        }
+    };
+    let _: ControlFlow<()> = visit_expressions_mut(&mut expr, |part| {
+        match part {
+            Expr::Identifier(name) => normal(name),
+            Expr::CompoundIdentifier(names) => names.iter_mut().for_each(normal),
+            _ => {}
+        }
+        ControlFlow::Continue(())
+    });
+    expr.to_string()
 }
 
 /// The columns that a cast names, without their relations.

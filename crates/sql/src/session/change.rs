@@ -4,34 +4,26 @@ use std::sync::Arc;
 
 use datafusion::arrow::array::{RecordBatch, UInt64Array};
 use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef};
-use datafusion::common::{Column as ColumnName, Result as QueryResult, TableReference, plan_err};
-use datafusion::datasource::provider_as_source;
+use datafusion::common::{Result as QueryResult, TableReference, plan_err};
 use datafusion::error::DataFusionError;
 use datafusion::logical_expr::dml::InsertOp;
-use datafusion::logical_expr::{
-    DmlStatement, Expr, Filter, Limit, LogicalPlan, LogicalPlanBuilder, TableSource, WriteOp,
-};
+use datafusion::logical_expr::{DmlStatement, LogicalPlan, WriteOp};
 use datafusion::physical_plan::SendableRecordBatchStream;
 use datafusion::physical_plan::stream::{RecordBatchReceiverStream, RecordBatchStreamAdapter};
 use datafusion::sql::parser::Statement;
-use datafusion::sql::sqlparser::ast::{FromTable, Statement as Ast, TableFactor};
 use futures_util::StreamExt;
 use ostrakon_cell::{Error, ErrorKind, Result, Table};
 
+use super::open::Prepared;
+use super::selected::Selected;
 use super::{SqlSession, insertion, is_unfinished};
-use crate::catalog::TableName;
-use crate::records::{RecordSchema, RecordWriter, RecordsTable};
+use crate::catalog::{TableName, missing};
+use crate::error::of_query;
+use crate::records::{RecordSchema, RecordWriter};
 use crate::scan::EndsScans;
 
 /// Record batches that wait to be written.
 const WAITING: usize = 2;
-
-/// What is done with the rows of a plan.
-#[derive(Clone, Copy)]
-pub(super) enum Action {
-    Write,
-    Delete,
-}
 
 /// INSERT
 pub(super) async fn insert(
@@ -54,7 +46,7 @@ pub(super) async fn insert(
     }
     let writer = writer(session, &table_name).map_err(external)?;
     let rows = session.run_in_order(LogicalPlan::clone(&input)).await?;
-    Ok(counted(rows, writer, Action::Write))
+    Ok(counted(rows, writer, RecordWriter::write))
 }
 
 /// DELETE
@@ -62,85 +54,27 @@ pub(super) async fn delete(
     session: &SqlSession,
     statement: Statement,
 ) -> QueryResult<SendableRecordBatchStream> {
-    if let Some(alias) = alias_of_deletion(&statement) {
-        return plan_err!(
-            "DELETE takes no alias for its table: leave out `{alias}`, and name columns without it"
-        );
-    }
-    let plan = session.context.state().statement_to_plan(statement).await?;
-    let LogicalPlan::Dml(DmlStatement {
-        table_name,
-        op: WriteOp::Delete,
-        input,
-        ..
-    }) = plan
-    else {
-        return plan_err!("the statement does not delete from a table");
-    };
-    let (table, schema) = changed(session, &table_name).map_err(external)?;
-    let mut row = "row".to_owned();
-    while schema.names().any(|name| name == row) {
-        row.push('_');
-    }
-    let relation = RecordsTable::new(
-        table.clone(),
-        schema.clone(),
-        session.authorizations.clone(),
-        session.sees_layout,
-    );
-    let source = provider_as_source(Arc::new(relation.with_rows(&row)));
-    let input = from_source(&input, &source)?;
-    let row = Expr::Column(ColumnName::new(Some(table_name), row));
-    let input = LogicalPlanBuilder::from(input).project([row])?.build()?;
+    let selected = Selected::by_deletion(statement)?;
+    let (table, schema) = changed(session, &selected.table()?).map_err(external)?;
+    let plan = selected.plan(session, &table, &schema).await?;
     let writer = RecordWriter::new(
         table,
         Arc::new(schema),
         session.authorizations.clone(),
         Vec::new(),
     );
-    let rows = session.run(input).await?;
-    Ok(counted(rows, writer, Action::Delete))
-}
-
-/// The alias of a table to delete from, which the engine would ignore.
-fn alias_of_deletion(statement: &Statement) -> Option<String> {
-    let Statement::Statement(ast) = statement else {
-        return None;
-    };
-    let Ast::Delete(delete) = &**ast else {
-        return None;
-    };
-    let (FromTable::WithFromKeyword(tables) | FromTable::WithoutKeyword(tables)) = &delete.from;
-    tables.iter().find_map(|table| match &table.relation {
-        TableFactor::Table { alias, .. } => alias.as_ref().map(|alias| alias.name.to_string()),
-        _ => None,
-    })
-}
-
-/// The plan of the records to delete, with another source for them. Subqueries read their own.
-fn from_source(plan: &LogicalPlan, source: &Arc<dyn TableSource>) -> QueryResult<LogicalPlan> {
-    match plan {
-        LogicalPlan::TableScan(scan) => {
-            LogicalPlanBuilder::scan(scan.table_name.clone(), source.clone(), None)?.build()
-        }
-        LogicalPlan::Filter(filter) => {
-            let input = from_source(&filter.input, source)?;
-            let filter = Filter::try_new(filter.predicate.clone(), Arc::new(input))?;
-            Ok(LogicalPlan::Filter(filter))
-        }
-        LogicalPlan::Limit(limit) => Ok(LogicalPlan::Limit(Limit {
-            input: Arc::new(from_source(&limit.input, source)?),
-            ..limit.clone()
-        })),
-        _ => plan_err!("the statement does not delete from a table"),
-    }
+    let rows = Rows::Reserving(session.prepare(plan).await?, session.value_limit);
+    Ok(counted(rows, writer, RecordWriter::delete))
 }
 
 /// A table with a schema that a statement changes.
-fn changed(session: &SqlSession, name: &TableReference) -> Result<(Arc<dyn Table>, RecordSchema)> {
-    let name = TableName::changed(name)?;
+pub(super) fn changed(
+    session: &SqlSession,
+    reference: &TableReference,
+) -> Result<(Arc<dyn Table>, RecordSchema)> {
+    let name = TableName::changed(reference)?;
     if is_unfinished(&*session.source, &name.full)? {
-        return Err(Error::no_table("there is no such table").with("table", &name.full));
+        return Err(missing(&*session.source, reference));
     }
     let exact = session.source.table(&name.full);
     let table = match exact {
@@ -152,7 +86,7 @@ fn changed(session: &SqlSession, name: &TableReference) -> Result<(Arc<dyn Table
                 .filter(|table| table.name.eq_ignore_ascii_case(&name.full));
             match (similar.next(), similar.next()) {
                 (Some(table), None) => session.source.table(&table.name)?,
-                _ => return Err(error),
+                _ => return Err(missing(&*session.source, reference)),
             }
         }
         table => table?,
@@ -177,36 +111,65 @@ fn writer(session: &SqlSession, name: &TableReference) -> Result<RecordWriter> {
     ))
 }
 
-/// One row with the number of records that were written or deleted, when that is done.
-pub(super) fn counted(
-    rows: SendableRecordBatchStream,
+/// Where the records of a statement come from.
+pub(super) enum Rows {
+    Started(SendableRecordBatchStream),
+    /// They are chosen by what is in the table that is changed, so the table is reserved before they are read. So many
+    /// bytes are collected before any is changed.
+    Reserving(Prepared, usize),
+}
+
+impl From<SendableRecordBatchStream> for Rows {
+    fn from(rows: SendableRecordBatchStream) -> Self {
+        Self::Started(rows)
+    }
+}
+
+/// One row with the number of records that `action` has written or deleted, when that is done.
+pub(super) fn counted<A>(
+    rows: impl Into<Rows>,
     mut writer: RecordWriter,
-    action: Action,
-) -> SendableRecordBatchStream {
+    action: A,
+) -> SendableRecordBatchStream
+where
+    A: Fn(&mut RecordWriter, &RecordBatch) -> Result<u64> + Clone + Send + Sync + 'static,
+{
     let schema: SchemaRef = Arc::new(Schema::new(vec![Field::new(
         "count",
         DataType::UInt64,
         false,
     )]));
     let shown = schema.clone();
-    let mut rows = ahead(rows);
+    let rows = match rows.into() {
+        Rows::Started(rows) => Rows::Started(ahead(rows)),
+        rows => rows,
+    };
     let ends = EndsScans(writer.interrupt().clone());
     let work = async move {
         // A statement that is given up drops this, while a thread may still search for present cells.
         let _ends = ends;
         let mut count = 0;
-        while let Some(batch) = rows.next().await {
-            let batch = batch?;
-            let step = move || {
-                let done = match action {
-                    Action::Write => writer.write(&batch),
-                    Action::Delete => writer.delete(&batch),
-                };
-                (writer, done)
-            };
-            let (back, done) = tokio::task::spawn_blocking(step).await.map_err(stopped)?;
-            writer = back;
-            count += done.map_err(external)?;
+        match rows {
+            Rows::Started(mut rows) => {
+                while let Some(batch) = rows.next().await {
+                    let _shared = writer.share().await;
+                    let written;
+                    (writer, written) = written_of(writer, batch?, &action).await?;
+                    count += written;
+                }
+            }
+            Rows::Reserving(plan, bytes) => {
+                let _reserved = writer.reserve().await;
+                (writer, ()) = on_thread(writer, |writer| writer.read_others()).await?;
+                let mut rows = ahead(plan.start()?);
+                let mut first = collected(&mut rows, bytes).await?.into_iter();
+                while let Some(batch) = next_of(&mut first, &mut rows).await {
+                    let step = async { written_of(writer, batch?, &action).await };
+                    let written;
+                    (writer, written) = step.await.map_err(|error| after(error, count))?;
+                    count += written;
+                }
+            }
         }
         let finished = tokio::task::spawn_blocking(move || writer.finish())
             .await
@@ -221,6 +184,71 @@ pub(super) fn counted(
         schema,
         futures_util::stream::once(work),
     ))
+}
+
+/// Writes a batch.
+async fn written_of<A>(
+    writer: RecordWriter,
+    batch: RecordBatch,
+    action: &A,
+) -> QueryResult<(RecordWriter, u64)>
+where
+    A: Fn(&mut RecordWriter, &RecordBatch) -> Result<u64> + Clone + Send + Sync + 'static,
+{
+    let action = action.clone();
+    on_thread(writer, move |writer: &mut RecordWriter| {
+        action(writer, &batch)
+    })
+    .await
+}
+
+/// The first batches of a statement, about so many bytes: of a statement that fails, nothing is written as long as its
+/// rows are collected.
+async fn collected(
+    rows: &mut SendableRecordBatchStream,
+    bytes: usize,
+) -> QueryResult<Vec<RecordBatch>> {
+    let (mut first, mut size) = (Vec::new(), 0);
+    while size < bytes
+        && let Some(batch) = rows.next().await
+    {
+        let batch = batch?;
+        size += batch.get_array_memory_size();
+        first.push(batch);
+    }
+    Ok(first)
+}
+
+/// The next batch, of those that were collected or of the others.
+async fn next_of(
+    first: &mut std::vec::IntoIter<RecordBatch>,
+    rows: &mut SendableRecordBatchStream,
+) -> Option<QueryResult<RecordBatch>> {
+    match first.next() {
+        Some(batch) => Some(Ok(batch)),
+        None => rows.next().await,
+    }
+}
+
+/// The error of a statement that has changed so many records before.
+fn after(error: DataFusionError, count: u64) -> DataFusionError {
+    match count {
+        0 => error,
+        count => external(of_query(error).with("changed", format!("{count} records before"))),
+    }
+}
+
+/// A step of a writer, which may wait for others and for the disk.
+async fn on_thread<T: Send + 'static>(
+    mut writer: RecordWriter,
+    step: impl FnOnce(&mut RecordWriter) -> Result<T> + Send + 'static,
+) -> QueryResult<(RecordWriter, T)> {
+    let step = move || {
+        let done = step(&mut writer);
+        done.map(|done| (writer, done))
+    };
+    let done = tokio::task::spawn_blocking(step).await.map_err(stopped)?;
+    done.map_err(external)
 }
 
 /// The rows, read by a task of their own while earlier ones are written.

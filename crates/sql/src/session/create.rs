@@ -21,7 +21,7 @@ use datafusion::sql::sqlparser::ast::{
 use futures_util::StreamExt;
 use ostrakon_cell::{Error, ErrorKind, Result, TableOptions};
 
-use super::change::{Action, counted, external};
+use super::change::{counted, external};
 use super::open::nothing;
 use super::unfinished::Unfinished;
 use super::{SqlSession, insertion};
@@ -84,7 +84,7 @@ pub(super) async fn create(
         session.label(),
     );
     let writer = writer.of_new_table().map_err(external)?;
-    let outcome = counted(rows, writer, Action::Write);
+    let outcome = counted(rows, writer, RecordWriter::write);
     Ok(finished(outcome, table, create.if_not_exists))
 }
 

@@ -1,9 +1,9 @@
 //! Clauses that the parser reads and the query engine passes over: an answer without them would be another one.
 
 use datafusion::sql::sqlparser::ast::{
-    ColumnOption, CreateTable, Expr, Insert, JoinConstraint, JoinOperator, OnConflictAction,
-    OnInsert, Query, Select, SetExpr, SqliteOnConflict, TableConstraint, TableFactor,
-    TableWithJoins,
+    ColumnOption, CreateTable, Delete, Expr, FromTable, GroupByExpr, Insert, JoinConstraint,
+    JoinOperator, OnConflictAction, OnInsert, Query, Select, SetExpr, SqliteOnConflict,
+    TableConstraint, TableFactor, TableWithJoins, Update,
 };
 use ostrakon_cell::{Error, ErrorKind, Result};
 
@@ -44,6 +44,13 @@ pub(super) fn check_result(query: &Query) -> Result<()> {
 
 pub(super) fn check_select(select: &Select) -> Result<()> {
     select.from.iter().try_for_each(check_joins)?;
+    let (GroupByExpr::All(modifiers) | GroupByExpr::Expressions(_, modifiers)) = &select.group_by;
+    if !modifiers.is_empty() {
+        return Err(Error::new(
+            ErrorKind::Unsupported,
+            "GROUP BY takes no WITH ROLLUP, WITH CUBE or WITH TOTALS: write GROUP BY ROLLUP (a, b) or GROUP BY CUBE (a, b)",
+        ));
+    }
     check(&[
         ("modifier of SELECT", select.select_modifiers.is_some()),
         ("SELECT AS", select.value_table_mode.is_some()),
@@ -98,6 +105,40 @@ pub(super) fn check_insert(insert: &Insert) -> Result<()> {
         ));
     }
     Ok(())
+}
+
+pub(super) fn check_update(update: &Update) -> Result<()> {
+    if update.from.is_some() || !update.table.joins.is_empty() {
+        return Err(Error::new(
+            ErrorKind::Unsupported,
+            "UPDATE takes one table: name others in subqueries, as in \
+             UPDATE t SET v = (SELECT max(s.v) FROM s WHERE s.k = t.k) WHERE k IN (SELECT k FROM s)",
+        ));
+    }
+    check(&[
+        ("RETURNING", update.returning.is_some()),
+        ("OUTPUT", update.output.is_some()),
+        ("UPDATE OR", update.or.is_some()),
+        ("ORDER BY", !update.order_by.is_empty()),
+        ("LIMIT", update.limit.is_some()),
+    ])
+}
+
+pub(super) fn check_delete(delete: &Delete) -> Result<()> {
+    let (FromTable::WithFromKeyword(from) | FromTable::WithoutKeyword(from)) = &delete.from;
+    let has_joins = from.iter().any(|table| !table.joins.is_empty());
+    if from.len() > 1 || has_joins || !delete.tables.is_empty() || delete.using.is_some() {
+        return Err(Error::new(
+            ErrorKind::Unsupported,
+            "DELETE takes one table: name others in subqueries, as in \
+             DELETE FROM t WHERE k IN (SELECT k FROM s)",
+        ));
+    }
+    check(&[
+        ("RETURNING", delete.returning.is_some()),
+        ("OUTPUT", delete.output.is_some()),
+        ("ORDER BY", !delete.order_by.is_empty()),
+    ])
 }
 
 pub(super) fn check_relation(relation: &TableFactor) -> Result<()> {

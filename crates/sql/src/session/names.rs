@@ -4,8 +4,8 @@ use std::collections::{HashMap, HashSet};
 use std::ops::ControlFlow;
 
 use datafusion::sql::sqlparser::ast::{
-    Distinct, Expr, GroupByExpr, Ident, ObjectNamePart, OrderByKind, Query, Select, SelectItem,
-    SetExpr, SetQuantifier, Value, WildcardAdditionalOptions, visit_expressions,
+    DataType, Distinct, Expr, GroupByExpr, Ident, ObjectNamePart, OrderByKind, Query, Select,
+    SelectItem, SetExpr, SetQuantifier, Value, WildcardAdditionalOptions, visit_expressions,
     visit_expressions_mut,
 };
 
@@ -202,18 +202,29 @@ fn first_select(mut body: &mut SetExpr) -> Option<&mut Select> {
     }
 }
 
-/// The text of an expression, with the names of functions in small letters.
+/// The text of an expression, with the names of functions in small letters, and without the precision that a TIMESTAMP
+/// was given.
 fn as_written(expr: &Expr) -> String {
+    let plain = |kind: &mut DataType| {
+        if let DataType::Timestamp(precision @ Some(6), _) = kind {
+            *precision = None;
+        }
+    };
     let mut expr = expr.clone();
     let _: ControlFlow<()> = visit_expressions_mut(&mut expr, |part| {
-        if let Expr::Function(function) = part {
-            for name in &mut function.name.0 {
-                if let ObjectNamePart::Identifier(name) = name
-                    && name.quote_style.is_none()
-                {
-                    name.value.make_ascii_lowercase();
+        match part {
+            Expr::Function(function) => {
+                for name in &mut function.name.0 {
+                    if let ObjectNamePart::Identifier(name) = name
+                        && name.quote_style.is_none()
+                    {
+                        name.value.make_ascii_lowercase();
+                    }
                 }
             }
+            Expr::Cast { data_type, .. } => plain(data_type),
+            Expr::TypedString(text) => plain(&mut text.data_type),
+            _ => {}
         }
         ControlFlow::Continue(())
     });

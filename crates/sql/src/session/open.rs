@@ -5,11 +5,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use datafusion::arrow::datatypes::Schema;
 use datafusion::common::{Result as QueryResult, SchemaError, TableReference};
 use datafusion::error::DataFusionError;
-use datafusion::execution::SessionState;
 use datafusion::execution::context::SQLOptions;
 use datafusion::execution::disk_manager::DiskManagerBuilder;
 use datafusion::execution::runtime_env::RuntimeEnvBuilder;
 use datafusion::execution::session_state::SessionStateBuilder;
+use datafusion::execution::{SessionState, TaskContext};
 use datafusion::logical_expr::LogicalPlan;
 use datafusion::physical_plan::{
     EmptyRecordBatchStream, ExecutionPlan, SendableRecordBatchStream, execute_stream,
@@ -23,7 +23,9 @@ use super::memory::QueryMemory;
 use super::statement::{Kind, parse_statements};
 use super::temporary::TemporaryFiles;
 use super::workers::Workers;
-use super::{SqlOptions, SqlRows, SqlStart, SqlStatement, change, create, exchange, is_unfinished};
+use super::{
+    SqlOptions, SqlRows, SqlStart, SqlStatement, change, create, exchange, is_unfinished, update,
+};
 use crate::catalog::{CELLS, D4M, MAIN, PUBLIC, Shared, SourceCatalog, View, is_closed, missing};
 use crate::error::{missing_table_function, of_query};
 use crate::files::{self, FileTables};
@@ -50,7 +52,7 @@ pub struct SqlSession {
     pub(super) sees_layout: bool,
     label: Arc<Mutex<Vec<u8>>>,
     /// The most bytes that a function returns for one batch.
-    value_limit: usize,
+    pub(super) value_limit: usize,
     pub(super) workers: Workers,
 }
 
@@ -96,6 +98,9 @@ impl SqlSession {
             .with_expr_planners(vec![
                 Arc::new(crate::checked::StructPlanner::new(value_limit)),
                 Arc::new(crate::checked::SignedNumbers),
+                Arc::new(crate::checked::Operators),
+                Arc::new(crate::checked::Access),
+                Arc::new(crate::checked::Extract),
             ])
             .with_relation_planners(vec![Arc::new(crate::checked::PlainRelations)])
             .with_default_features()
@@ -162,6 +167,7 @@ impl SqlSession {
         }
         let outcome = match statement.kind {
             Kind::Insert => change::insert(self, statement.statement.clone()).await,
+            Kind::Update => update::update(self, statement.statement.clone()).await,
             Kind::Delete => change::delete(self, statement.statement.clone()).await,
             Kind::CreateTable => create::create(self, statement.statement.clone()).await,
             Kind::DropTable => create::drop_tables(self, &statement.statement),
@@ -254,8 +260,21 @@ impl SqlSession {
         plan: LogicalPlan,
     ) -> QueryResult<SendableRecordBatchStream> {
         let plan = self.planned(&mut state, &plan).await?;
-        crate::scan::open_scans(&plan)?;
-        execute_stream(plan, state.task_ctx())
+        Prepared {
+            plan,
+            context: state.task_ctx(),
+        }
+        .start()
+    }
+
+    /// A plan that reads, which is started later.
+    pub(super) async fn prepare(&self, plan: LogicalPlan) -> QueryResult<Prepared> {
+        let mut state = self.context.state();
+        let plan = self.planned(&mut state, &plan).await?;
+        Ok(Prepared {
+            plan,
+            context: state.task_ctx(),
+        })
     }
 
     /// The plan that is executed, and in `state` the options with which it is.
@@ -369,6 +388,20 @@ impl SqlSession {
             }
         }
         of_query(error)
+    }
+}
+
+/// A plan that was not started.
+pub(super) struct Prepared {
+    plan: Arc<dyn ExecutionPlan>,
+    context: Arc<TaskContext>,
+}
+
+impl Prepared {
+    /// Opens the scans of the plan, each of which reads a snapshot of this moment.
+    pub(super) fn start(self) -> QueryResult<SendableRecordBatchStream> {
+        crate::scan::open_scans(&self.plan)?;
+        execute_stream(self.plan, self.context)
     }
 }
 

@@ -22,6 +22,7 @@ pub(super) enum Kind {
     /// It returns rows and changes nothing.
     Read,
     Insert,
+    Update,
     Delete,
     CreateTable,
     DropTable,
@@ -41,6 +42,7 @@ impl SqlStatement {
                 | Ast::ShowColumns { .. }
                 | Ast::ShowFunctions { .. } => Kind::Read,
                 Ast::Insert(_) => Kind::Insert,
+                Ast::Update(_) => Kind::Update,
                 Ast::Delete(_) => Kind::Delete,
                 Ast::CreateTable(_) => Kind::CreateTable,
                 Ast::Drop { .. } => Kind::DropTable,
@@ -130,8 +132,8 @@ fn unsupported(statement: &Statement) -> Error {
         .to_owned();
     Error::new(
         ErrorKind::Unsupported,
-        "there is no such statement: use SELECT, VALUES, EXPLAIN, DESCRIBE, SHOW, INSERT, DELETE, CREATE TABLE, DROP \
-         TABLE or SET",
+        "there is no such statement: use SELECT, VALUES, EXPLAIN, DESCRIBE, SHOW, INSERT, UPDATE, DELETE, CREATE TABLE, \
+         DROP TABLE or SET",
     )
     .with("statement", verb)
 }
@@ -154,6 +156,13 @@ pub fn parse_statements(text: &str) -> Result<Vec<SqlStatement>> {
     }
     // Some editors begin files with this mark of UTF-8.
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    if text.lines().any(|line| line.starts_with('\\')) && DFParser::parse_sql(text).is_err() {
+        return Err(Error::new(
+            ErrorKind::Unsupported,
+            "a line that begins with \\ is a command of the prompt, which a terminal shows: use SHOW TABLES and DESCRIBE table \
+             here",
+        ));
+    }
     check_explanations(text)?;
     let parsed = DFParser::parse_sql(text);
     // A statement of another database may have clauses that the parser does not know either.
@@ -180,6 +189,7 @@ mod tests {
             ("(SELECT 1) UNION ALL SELECT 2", true),
             ("SET label = 'a'", true),
             ("INSERT INTO t VALUES (1)", false),
+            ("UPDATE t SET a = 1", false),
             ("DELETE FROM t", false),
             ("CREATE TABLE t (a BIGINT, PRIMARY KEY (a))", false),
             ("DROP TABLE t", false),
@@ -208,7 +218,6 @@ mod tests {
             "COPY t TO 'x.csv'",
             "CREATE EXTERNAL TABLE t STORED AS CSV LOCATION 'x.csv'",
             "CREATE VIEW v AS SELECT 1",
-            "UPDATE t SET a = 1",
             "GRANT ALL ON t TO u",
             "SHOW ALL",
             "SELEC 1",

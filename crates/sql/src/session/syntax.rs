@@ -12,7 +12,7 @@ use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::tokenizer::{Token, Tokenizer};
 use ostrakon_cell::{Error, ErrorKind, Result};
 
-use super::{casts, ignored, names, using};
+use super::{casts, dialect, ignored, names, using};
 
 /// The deepest expression. Plans are walked by recursion, and a stack that overflows ends the process.
 const DEPTH_MAX: usize = 500;
@@ -56,10 +56,16 @@ fn correct_ast(ast: &mut Ast) -> Result<()> {
                 names::name_as_written(query);
             }
         }
+        // Its columns may have one name, as they have in other queries.
+        Ast::Insert(insert) => {
+            if let Some(query) = &mut insert.source {
+                names::name_as_written(query);
+            }
+        }
         _ => {}
     }
-    casts::name_groups(ast);
-    Ok(())
+    dialect::rewrite(ast)?;
+    casts::name_groups(ast)
 }
 
 struct Correction {
@@ -77,6 +83,8 @@ impl VisitorMut for Correction {
         match statement {
             Ast::CreateTable(table) => or_break(ignored::check_table(table)),
             Ast::Insert(insert) => or_break(ignored::check_insert(insert)),
+            Ast::Delete(delete) => or_break(ignored::check_delete(delete)),
+            Ast::Update(update) => or_break(ignored::check_update(update)),
             _ => ControlFlow::Continue(()),
         }
     }
@@ -121,6 +129,9 @@ impl VisitorMut for Correction {
             );
         }
         self.subqueries += usize::from(is_query(expr));
+        if let Err(error) = dialect::check(expr) {
+            return ControlFlow::Break(error);
+        }
         match expr {
             Expr::IsDistinctFrom(_, right) | Expr::IsNotDistinctFrom(_, right)
                 if is_junction(right) =>

@@ -86,6 +86,52 @@ fn records_are_deleted_as_a_whole() {
     );
 }
 
+/// What one UPDATE has read does not change until it has written, and a record that is gone stays so.
+#[test]
+fn updates_do_not_miss_each_other() {
+    const EACH: usize = 25;
+    let source = store();
+    rows(
+        &session(&source),
+        "CREATE TABLE r (k BIGINT PRIMARY KEY, n BIGINT, m BIGINT)",
+    );
+    rows(
+        &session(&source),
+        "INSERT INTO r VALUES (1, 0, 0), (2, 0, 0), (3, 0, 0)",
+    );
+    let step = |statement: &str| {
+        let session = session(&source);
+        for _ in 0..EACH {
+            rows(&session, statement);
+        }
+    };
+    std::thread::scope(|scope| {
+        scope.spawn(|| step("UPDATE r SET n = n + 1"));
+        scope.spawn(|| step("UPDATE r SET n = n + 1, m = n WHERE k < 3"));
+        scope.spawn(|| step("UPDATE r SET n = n + 1 WHERE m >= 0"));
+        // Records that are replaced meanwhile are whole.
+        scope.spawn(|| step("INSERT INTO r SELECT 4, 7, 7"));
+        scope.spawn(|| step("DELETE FROM r WHERE k = 4 AND n <> m"));
+    });
+    let all = session(&source);
+    let many = EACH;
+    assert_eq!(
+        rows(&all, "SELECT k, n FROM r WHERE k < 4 ORDER BY k"),
+        [
+            format!("1|{}", 3 * many),
+            format!("2|{}", 3 * many),
+            format!("3|{}", 2 * many)
+        ]
+    );
+    // One that is given up keeps nobody waiting.
+    drop(all.query_blocking("UPDATE r SET n = n").unwrap());
+    rows(&all, "DELETE FROM r WHERE k = 2");
+    assert_eq!(
+        rows(&all, "SELECT count(*) FROM r WHERE k < 4 AND n > 0"),
+        ["2"]
+    );
+}
+
 const FAILS: &str = "CREATE TABLE dst (k BIGINT, v BIGINT, PRIMARY KEY (k)) AS \
                      SELECT value, CAST(CASE WHEN value = 39999 THEN 'x' ELSE '1' END AS BIGINT) FROM range(40000)";
 

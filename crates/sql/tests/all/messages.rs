@@ -168,7 +168,7 @@ fn habits_from_other_databases_get_a_next_step() {
     let session = session(&source);
     table(&session);
     for (statement, expected) in [
-        ("UPDATE t SET v = 1", "INSERT replaces the whole record"),
+        ("UPDATE t SET v = s.v FROM t s", "UPDATE takes one table"),
         (
             "COPY t FROM 'x.csv'",
             "INSERT INTO table SELECT * FROM 'FILE'",

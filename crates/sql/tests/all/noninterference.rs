@@ -368,13 +368,21 @@ fn queries(seed: u64) -> Vec<String> {
             names[left], names[right], columns[left], columns[right]
         ));
         if random.one_in(3) {
-            texts.push(match random.below(3) {
+            texts.push(match random.below(5) {
                 0 => format!(
                     "INSERT INTO r VALUES ('k{}', {}, 1, 'new', 'A')",
                     random.below(7),
                     random.below(20)
                 ),
                 1 => format!("DELETE FROM r WHERE b = {}", random.below(20)),
+                2 => format!(
+                    "UPDATE r SET x = b, note = lab WHERE b < {}",
+                    random.below(20)
+                ),
+                3 => format!(
+                    "UPDATE r SET note = NULL, lab = 'A' WHERE x < {}",
+                    random.below(50)
+                ),
                 _ => format!(
                     "INSERT INTO r (a, b, note) SELECT a, b, 'copy' FROM r WHERE b < {}",
                     random.below(8)
@@ -442,7 +450,7 @@ fn difference(seed: u64, held: &[&str], confined: bool) -> Option<String> {
     let length = plain.len().max(mixed.len());
     let at = (0..length).find(|&at| plain.get(at) != mixed.get(at))?;
     let asked = plain.iter().take(at + 1).rfind(|line| {
-        ["SELECT", "INSERT", "DELETE"]
+        ["SELECT", "INSERT", "UPDATE", "DELETE"]
             .iter()
             .any(|verb| line.starts_with(verb))
     });

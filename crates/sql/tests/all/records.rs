@@ -170,6 +170,163 @@ fn labels_come_from_a_column_or_a_setting() {
     assert!(try_rows(&all, "SET label = '|'").is_err());
 }
 
+/// A new value is as secret as the one before, and what the session does not see stays.
+#[test]
+fn an_update_keeps_labels() {
+    let source = store();
+    let all = session_of(&source, &["a", "b", "c"]);
+    rows(
+        &all,
+        "CREATE TABLE t (k BIGINT, v BIGINT, w BIGINT, l VARCHAR, PRIMARY KEY (k)) WITH (label = 'l')",
+    );
+    rows(
+        &all,
+        "INSERT INTO t VALUES (1, 1, NULL, 'a'), (2, 1, 2, 'b'), (3, NULL, NULL, 'b')",
+    );
+    // Another label for one column, whose cell is newer.
+    let hidden = session_of(&source, &["c"]);
+    rows(&hidden, "INSERT INTO t VALUES (1, NULL, 5, 'c')");
+    // Column and label of each cell of a record.
+    let labels = |record: usize| -> Vec<String> {
+        let keys = rows(&all, "SELECT DISTINCT row FROM cells.t ORDER BY row");
+        let cells = rows(
+            &all,
+            "SELECT row, qualifier, visibility FROM cells.t ORDER BY row, qualifier, visibility",
+        );
+        let key = format!("{}|", keys[record - 1]);
+        let cells = cells.iter().filter_map(|cell| cell.strip_prefix(&key));
+        cells.map(str::to_owned).collect()
+    };
+    rows(&all, "SET label = 'c'");
+    rows(&all, "UPDATE t SET v = v + 10, w = coalesce(w, 0) + 1");
+    assert_eq!(
+        rows(&all, "SELECT k, v, w FROM t"),
+        ["1|11|6", "2|11|3", "3|NULL|1"]
+    );
+    // Each value has the label of the one it replaces, and one in a new column that of its record.
+    assert_eq!(labels(1), ["v|a", "w|c"]);
+    assert_eq!(labels(2), ["v|b", "w|b"]);
+    assert_eq!(labels(3), ["w|b"]);
+    // A session changes what it sees.
+    let a = session_of(&source, &["a"]);
+    assert_eq!(rows(&a, "UPDATE t SET v = 0, w = 9"), ["1"]);
+    assert_eq!(labels(1), ["v|a", "w|a", "w|c"]);
+    assert_eq!(rows(&hidden, "SELECT k, v, w FROM t"), ["1|NULL|6"]);
+    assert_eq!(rows(&a, "SELECT k, v, w FROM t"), ["1|0|9"]);
+    // A NULL hides nothing of others, and the record stays visible to its reader.
+    rows(&a, "UPDATE t SET v = NULL, w = NULL");
+    assert_eq!(rows(&a, "SELECT * FROM t"), ["1|NULL|NULL|a"]);
+    assert_eq!(
+        rows(&all, "SELECT k, v, w FROM t WHERE k = 1"),
+        ["1|NULL|6"]
+    );
+    // A new label is one for the whole record, as far as the session sees it.
+    rows(&a, "UPDATE t SET v = 4");
+    rows(&a, "UPDATE t SET l = 'b' WHERE k = 1");
+    assert_eq!(rows(&a, "SELECT * FROM t"), [""; 0]);
+    assert_eq!(labels(1), ["v|b", "w|c"]);
+    let refused = try_rows(&all, "UPDATE t SET l = NULLIF('a', 'a') WHERE k = 1").unwrap_err();
+    assert!(refused.to_string().contains("NULL"), "{refused}");
+    rows(&all, "UPDATE t SET l = 'c', w = 8 WHERE k = 1");
+    assert_eq!(labels(1), ["v|c", "w|c"]);
+    assert_eq!(rows(&hidden, "SELECT * FROM t"), ["1|4|8|c"]);
+    assert!(try_rows(&all, "UPDATE t SET l = 'a&'").is_err());
+    // A record with only its key.
+    rows(&all, "INSERT INTO t VALUES (4, NULL, NULL, 'a')");
+    rows(&all, "UPDATE t SET l = 'b' WHERE k = 4");
+    assert_eq!(labels(4), ["|b"]);
+    rows(&all, "UPDATE t SET v = NULL WHERE k = 4");
+    assert_eq!(labels(4), ["|b"]);
+    rows(&all, "UPDATE t SET v = 1 WHERE k = 4");
+    assert_eq!(labels(4), ["v|b"]);
+}
+
+/// A value in a column that was NULL is as secret as all that its writer sees of the record.
+#[test]
+fn an_update_of_a_null_requires_all_labels_of_the_record() {
+    let source = store();
+    let all = session_of(&source, &["a", "b", "c"]);
+    rows(
+        &all,
+        "CREATE TABLE t (k BIGINT, v BIGINT, w BIGINT, x BIGINT, l VARCHAR, PRIMARY KEY (k)) WITH (label = 'l')",
+    );
+    for (held, values) in [
+        (&["a"][..], "(1, 1, NULL, NULL, 'a|b')"),
+        (&["c"], "(1, NULL, 2, NULL, 'c')"),
+        (&["c"], "(2, 1, NULL, NULL, '')"),
+        (&["a"], "(2, 1, 2, NULL, '')"),
+    ] {
+        rows(
+            &session_of(&source, held),
+            &format!("INSERT INTO t VALUES {values}"),
+        );
+    }
+    rows(&all, "UPDATE t SET x = v + w");
+    assert_eq!(
+        rows(
+            &all,
+            "SELECT visibility, value FROM cells.t WHERE qualifier = 'x' ORDER BY row"
+        ),
+        [
+            "(a|b)&c|\\x08\\x80\\x00\\x00\\x00\\x00\\x00\\x00\\x03",
+            "|\\x08\\x80\\x00\\x00\\x00\\x00\\x00\\x00\\x03"
+        ]
+    );
+    assert_eq!(
+        rows(
+            &session_of(&source, &["c"]),
+            "SELECT k, v, w, x FROM t ORDER BY k"
+        ),
+        ["1|NULL|2|NULL", "2|1|2|3"]
+    );
+    // With another label for cells without one.
+    let change = (
+        "table.security.scan.visibility.default".to_owned(),
+        Some("b".to_owned()),
+    );
+    source
+        .table("t")
+        .unwrap()
+        .modify_properties(&[change])
+        .unwrap();
+    rows(&all, "INSERT INTO t VALUES (3, 1, NULL, NULL, '')");
+    rows(
+        &session_of(&source, &["c"]),
+        "INSERT INTO t VALUES (3, NULL, 2, NULL, 'c')",
+    );
+    rows(&all, "UPDATE t SET x = 7 WHERE k = 3");
+    assert_eq!(
+        rows(
+            &session_of(&source, &["c"]),
+            "SELECT k, x FROM t WHERE k = 3"
+        ),
+        ["3|NULL"]
+    );
+    assert_eq!(
+        rows(
+            &session_of(&source, &["b", "c"]),
+            "SELECT k, x FROM t WHERE k = 3"
+        ),
+        ["3|7"]
+    );
+}
+
+/// Of a statement that fails, nothing is written as long as its rows fit into memory.
+#[test]
+fn an_update_that_fails_changes_nothing() {
+    let source = store();
+    let session = session(&source);
+    rows(
+        &session,
+        "CREATE TABLE t (PRIMARY KEY (k)) AS SELECT value AS k, 0 AS n FROM range(20000)",
+    );
+    let failed = try_rows(&session, "UPDATE t SET n = n + 1 + 0 / (k - 15000)").unwrap_err();
+    assert!(!failed.to_string().contains("changed"), "{failed}");
+    assert_eq!(rows(&session, "SELECT sum(n) FROM t"), ["0"]);
+    assert_eq!(rows(&session, "UPDATE t SET n = n + 1"), ["20000"]);
+    assert_eq!(rows(&session, "SELECT sum(n) FROM t"), ["20000"]);
+}
+
 /// A cell that the reader may not see is a null; a row of which none is visible is no record.
 #[test]
 fn hidden_cells_are_nulls() {

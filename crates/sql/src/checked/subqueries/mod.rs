@@ -4,10 +4,12 @@
 //! * A query that names columns of the outer query (a correlated one) is evaluated for all rows of the outer query at
 //!   once. That moves its conditions to the join. An aggregate without GROUP BY, a window function or a LIMIT below
 //!   would then be computed for other rows.
+//! * An equality of such a query with a computed value becomes one of columns ([`computed`]).
 //! * `IN` of such a query, and `IN` whose NULL is not the same as false: as EXISTS ([`membership`]).
 //!
 //! EXISTS outside of filters is joined by [`marks`].
 
+mod computed;
 mod marks;
 mod membership;
 
@@ -47,9 +49,22 @@ impl AnalyzerRule for Subqueries {
 }
 
 fn replaced(plan: LogicalPlan, number: &mut usize) -> Result<Transformed<LogicalPlan>> {
-    // LATERAL
-    if let LogicalPlan::Subquery(subquery) = &plan {
-        check(&subquery.subquery, true, Role::Value)?;
+    let plan = match plan {
+        // One of an expression, too; that is checked again with the expression.
+        LogicalPlan::Subquery(subquery) => {
+            check(&subquery.subquery, true, Role::Value)?;
+            let subquery = computed::with_columns(subquery, number)?;
+            return Ok(subquery.update_data(LogicalPlan::Subquery));
+        }
+        plan => plan,
+    };
+    if let LogicalPlan::Join(join) = &plan {
+        for lateral in [&join.left, &join.right]
+            .into_iter()
+            .filter_map(|side| lateral(side))
+        {
+            check(&lateral.subquery, true, Role::Lateral)?;
+        }
     }
     if !has_subquery(&plan)? {
         return Ok(Transformed::no(plan));
@@ -72,6 +87,15 @@ fn replaced(plan: LogicalPlan, number: &mut usize) -> Result<Transformed<Logical
         let changed = expr.transform_up(|expr| corrected(expr, Null::Kept, &schema, number))?;
         Ok(changed.update_data(|expr| name.restore(expr)))
     })
+}
+
+/// A query that a side of a join is.
+fn lateral(side: &LogicalPlan) -> Option<&Subquery> {
+    match side {
+        LogicalPlan::Subquery(query) => Some(query),
+        LogicalPlan::SubqueryAlias(alias) => lateral(&alias.input),
+        _ => None,
+    }
 }
 
 /// What a sort computes with queries becomes columns, as the engine has no queries in a sort.
@@ -201,19 +225,24 @@ fn corrected(
     number: &mut usize,
 ) -> Result<Transformed<Expr>> {
     match expr {
-        Expr::Exists(exists) => {
+        Expr::Exists(mut exists) => {
             if has_one_row(&exists.subquery.subquery) {
                 return Ok(Transformed::yes(lit(!exists.negated)));
             }
             check(&exists.subquery.subquery, true, Role::Exists)?;
-            Ok(Transformed::no(Expr::Exists(exists)))
+            let subquery = computed::with_columns(exists.subquery, number)?;
+            exists.subquery = subquery.data;
+            let exists = Expr::Exists(exists);
+            Ok(Transformed::new_transformed(exists, subquery.transformed))
         }
         Expr::ScalarSubquery(subquery) => {
             check(&subquery.subquery, true, Role::Value)?;
-            Ok(Transformed::no(Expr::ScalarSubquery(subquery)))
+            let subquery = computed::with_columns(subquery, number)?;
+            Ok(subquery.update_data(Expr::ScalarSubquery))
         }
         Expr::InSubquery(query) => corrected_in(query, null, false, schema, number),
-        Expr::SetComparison(comparison) => {
+        Expr::SetComparison(mut comparison) => {
+            comparison.subquery = computed::with_columns(comparison.subquery, number)?.data;
             let plan = &comparison.subquery.subquery;
             if is_correlated(plan)? && has_one_row(plan) {
                 return Ok(Transformed::yes(compared(
@@ -241,7 +270,8 @@ fn corrected_in(
     schema: &DFSchema,
     number: &mut usize,
 ) -> Result<Transformed<Expr>> {
-    let query = without_distinct(query);
+    let mut query = without_distinct(query);
+    query.subquery = computed::with_columns(query.subquery, number)?.data;
     let plan = &query.subquery.subquery;
     let is_correlated = is_correlated(plan)?;
     if is_correlated && has_one_row(plan) {
@@ -327,11 +357,20 @@ fn unnests(expr: &Expr) -> bool {
 /// How a subquery is used.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Role {
-    /// `(SELECT …)` and LATERAL: the engine keeps the row of an aggregate without input.
+    /// `(SELECT …)`: the engine keeps the row of an aggregate without input, and has NULL for one that HAVING removes.
     Value,
+    /// The engine keeps such rows, also those that HAVING removes.
+    Lateral,
     Exists,
     /// IN, ANY and ALL.
     Rows,
+}
+
+impl Role {
+    /// Whether an aggregate without input has its row.
+    fn is_one_row(self) -> bool {
+        matches!(self, Self::Value | Self::Lateral)
+    }
 }
 
 /// Refuses what the engine would compute for other rows. `is_top` holds as long as nothing above selects rows.
@@ -343,17 +382,20 @@ fn check(plan: &LogicalPlan, is_top: bool, role: Role) -> Result<()> {
         LogicalPlan::Projection(_) | LogicalPlan::SubqueryAlias(_) | LogicalPlan::Sort(_) => {
             check_inputs(plan, is_top, role)
         }
-        LogicalPlan::Distinct(_) if role == Role::Value && !has_one_row(plan) => refuse("DISTINCT"),
-        LogicalPlan::Filter(_) => check_inputs(plan, is_top && role == Role::Value, role),
+        LogicalPlan::Distinct(_) if role.is_one_row() && !has_one_row(plan) => refuse("DISTINCT"),
+        LogicalPlan::Filter(filter) => {
+            let is_own = !filter.predicate.contains_outer();
+            check_inputs(plan, is_top && is_own && role == Role::Value, role)
+        }
         LogicalPlan::Limit(limit) => match role {
             // The engine refuses it.
-            Role::Value => Ok(()),
+            Role::Value | Role::Lateral => Ok(()),
             Role::Exists if is_top && skips_nothing(limit)? => check_inputs(plan, true, role),
             _ => refuse("LIMIT or OFFSET"),
         },
         LogicalPlan::Window(window) if is_correlated(&window.input)? => refuse("a window function"),
         LogicalPlan::Aggregate(aggregate) if has_total(aggregate) => {
-            let is_kept = is_top && role == Role::Value && aggregate.group_expr.is_empty();
+            let is_kept = is_top && role.is_one_row() && aggregate.group_expr.is_empty();
             if !is_kept && is_correlated(&aggregate.input)? {
                 return refuse("an aggregate without GROUP BY");
             }

@@ -1,7 +1,9 @@
 //! CSV and TSV files with a header line, and JSON lines.
 
+mod codes;
 mod columns;
 mod followed;
+mod header;
 mod objects;
 mod quotes;
 mod reader;

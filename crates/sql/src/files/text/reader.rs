@@ -20,7 +20,7 @@ use parking_lot::Mutex;
 
 use super::columns::{Columns, check_names};
 use super::followed::{Followed, Records};
-use super::whole;
+use super::{codes, header, whole};
 use crate::files::kind::Packing;
 use crate::files::local::{Reads, ReadsRows, Wanted};
 
@@ -68,17 +68,49 @@ impl Text {
     }
 
     /// What is counted while the columns are found, and how much of it there may be: see [`Content`].
-    fn most(&self) -> (u8, usize) {
-        match self.records {
+    fn most(&self, records: Records) -> (u8, usize) {
+        match records {
             Records::Delimited(delimiter) => (delimiter, (self.limit / COLUMN_BYTES).max(COLUMNS)),
             Records::Json => (b'\n', self.limit),
         }
     }
 
-    fn follow(&self, file: &Path) -> Result<Followed> {
-        Followed::open(file, self.packing, self.records, self.limit)
+    fn follow(&self, file: &Path, records: Records) -> Result<Followed> {
+        Followed::open(file, self.packing, records, self.limit)
+    }
+
+    /// What the records of a file are. Files `.csv` of programs in Europe have semicolons, and others have bars or tabs.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    fn records(&self, file: &Path) -> Result<Records> {
+        match self.records {
+            Records::Delimited(b',') => {
+                let delimiter = header::delimiter(file, self.packing)?;
+                Ok(Records::Delimited(delimiter))
+            }
+            records => Ok(records),
+        }
+    }
+
+    /// The content of a file from its start, and where a failure of it is kept.
+    fn content(&self, file: &Path, records: Records) -> Result<(BufReader<Content>, Failed)> {
+        let failure = Failed::default();
+        let content = Content {
+            followed: self.follow(file, records)?,
+            chunk: Vec::new(),
+            at: 0,
+            failure: failure.clone(),
+            first: true,
+            found: 0,
+            most: self.most(records),
+        };
+        Ok((BufReader::new(content), failure))
     }
 }
+
+/// Why a content cannot be read, which its reader would make text of.
+type Failed = Arc<Mutex<Option<DataFusionError>>>;
 
 impl Reads for Text {
     fn kind(&self) -> &'static str {
@@ -97,18 +129,9 @@ impl Reads for Text {
     }
 
     fn columns(&self, file: &Path, records: usize) -> Result<(Schema, usize)> {
-        let failure = Arc::new(Mutex::new(None));
-        let content = Content {
-            followed: self.follow(file)?,
-            chunk: Vec::new(),
-            at: 0,
-            failure: failure.clone(),
-            first: true,
-            found: 0,
-            most: self.most(),
-        };
-        let content = BufReader::new(content);
-        let found = match self.records {
+        let kind = self.records(file)?;
+        let (content, failure) = self.content(file, kind)?;
+        let found = match kind {
             Records::Delimited(delimiter) => {
                 let format = Format::default()
                     .with_header(true)
@@ -122,11 +145,18 @@ impl Reads for Text {
                 infer_json_schema_from_iterator(values).map(|schema| (schema, read))
             }
         };
-        let failed = failure.lock().take();
-        match failed {
-            Some(failure) => Err(failure),
-            None => Ok(found?),
+        if let Some(failure) = failure.lock().take() {
+            return Err(failure);
         }
+        let (schema, read) = found?;
+        let schema = match kind {
+            Records::Delimited(delimiter) => {
+                let (content, _) = self.content(file, kind)?;
+                codes::as_text(content, delimiter, schema, read)?
+            }
+            Records::Json => schema,
+        };
+        Ok((schema, read))
     }
 
     /// A column without values in the first records is text: its type would allow none in the others.
@@ -142,7 +172,8 @@ impl Reads for Text {
     }
 
     fn open(&self, file: &Path, wanted: Wanted) -> Result<Box<dyn ReadsRows>> {
-        let decoder = match self.records {
+        let records = self.records(file)?;
+        let decoder = match records {
             Records::Delimited(delimiter) => {
                 // The decoder makes room for all values of a batch before it has any.
                 let values = self.limit / VALUE_BYTES;
@@ -168,7 +199,7 @@ impl Reads for Text {
         };
         let (least, most) = BATCH_BYTES;
         Ok(Box::new(TextReader {
-            followed: self.follow(file)?,
+            followed: self.follow(file, records)?,
             decoder,
             batch_bytes: (self.limit / BATCH_SHARE).clamp(least, most),
             chunk: Vec::new(),
@@ -186,8 +217,7 @@ struct Content {
     followed: Followed,
     chunk: Vec<u8>,
     at: usize,
-    /// Why it cannot be read any further, which the reader of this content would make text of.
-    failure: Arc<Mutex<Option<DataFusionError>>>,
+    failure: Failed,
     /// Whether no record has ended.
     first: bool,
     /// Delimiters of the first line, or bytes of the last line of JSON.

@@ -12,7 +12,7 @@ use rustyline::{Context, Result};
 use super::shortcut::{self, Shortcut};
 
 /// Words of the statements that there are.
-const WORDS: [&str; 69] = [
+const WORDS: [&str; 70] = [
     "ALL",
     "ANALYZE",
     "AND",
@@ -77,6 +77,7 @@ const WORDS: [&str; 69] = [
     "TRUE",
     "TRY_CAST",
     "UNION",
+    "UPDATE",
     "USING",
     "VALUES",
     "VARCHAR",

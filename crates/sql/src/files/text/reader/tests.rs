@@ -366,3 +366,54 @@ fn values_of_json_are_read_as_they_are_written() {
         assert!(error.contains("column `a` has whole numbers"), "{error}");
     }
 }
+
+#[test]
+fn codes_with_zeros_before_them_are_text() {
+    let folder = tempfile::tempdir().unwrap();
+    for packing in PACKINGS {
+        let reads = Text::delimited(b',', packing, 1 << 20);
+        let text = "id,code,rate,none,f\n1,10,0.5,,1.5\n2,00123,0,,02.5\n3,\"-07\",10,,\n";
+        let file = file(&folder, &packed(text.as_bytes(), packing));
+        let schema = reads.columns(&file, 1000).unwrap().0;
+        let kinds: Vec<String> = schema
+            .fields()
+            .iter()
+            .map(|field| field.data_type().to_string())
+            .collect();
+        assert_eq!(kinds, ["Int64", "Utf8", "Float64", "Null", "Utf8"]);
+        let expected = ["1|10|0.5||1.5", "2|00123|0.0||02.5", "3|-07|10.0||"];
+        assert_eq!(
+            values(&reads, &file, &reads.settled(schema)).unwrap(),
+            expected
+        );
+        // Only the first records decide.
+        let schema = reads.columns(&file, 1).unwrap().0;
+        assert_eq!(schema.field(1).data_type(), &DataType::Int64);
+    }
+}
+
+#[test]
+fn the_first_line_tells_the_delimiter() {
+    let folder = tempfile::tempdir().unwrap();
+    for packing in PACKINGS {
+        let reads = Text::delimited(b',', packing, 1 << 20);
+        let first = file(
+            &folder,
+            &packed("a;b\n1;\"x;y\"\n2;1,5\n".as_bytes(), packing),
+        );
+        let schema = reads.columns(&first, 1000).unwrap().0;
+        assert_eq!(values(&reads, &first, &schema).unwrap(), ["1|x;y", "2|1,5"]);
+        // Files of one pattern may differ.
+        for text in ["b|a\nz|3\n", "b\ta\nz\t3\n", "b,a\nz,3\n"] {
+            let other = file(&folder, &packed(text.as_bytes(), packing));
+            assert_eq!(values(&reads, &other, &schema).unwrap(), ["3|z"], "{text}");
+        }
+        let open = file(&folder, &packed(b"a;b\n1;\"x\n2;3\n", packing));
+        let error = values(&reads, &open, &schema).unwrap_err().to_string();
+        assert!(error.contains("a quote is not closed"), "{error}");
+    }
+    // A name that ends in .tsv says what the delimiter is.
+    let reads = Text::delimited(b'\t', Packing::None, 1 << 20);
+    let one = file(&folder, b"a;b\n1;2\n");
+    assert_eq!(reads.columns(&one, 1000).unwrap().0.fields().len(), 1);
+}

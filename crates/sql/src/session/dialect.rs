@@ -1,0 +1,307 @@
+//! Expressions that the query engine reads in another way than other systems, or not at all.
+
+use std::ops::ControlFlow;
+
+use datafusion::sql::sqlparser::ast::{
+    AccessExpr, BinaryOperator, DataType, Expr, Function, FunctionArg, FunctionArgExpr,
+    FunctionArgumentList, FunctionArguments, Ident, ObjectName, TimezoneInfo, TypedString,
+    UnaryOperator, Value, ValueWithSpan, VisitMut, visit_expressions_mut,
+};
+use ostrakon_cell::{Error, ErrorKind, Result};
+
+use crate::checked::BETWEEN;
+
+/// Functions whose results are moments, although their types have no zone.
+const MOMENTS: [&str; 8] = [
+    "current_timestamp",
+    "from_unixtime",
+    "now",
+    "to_timestamp",
+    "to_timestamp_micros",
+    "to_timestamp_millis",
+    "to_timestamp_nanos",
+    "to_timestamp_seconds",
+];
+
+/// Refuses an expression that is not understood as in other systems, and takes `w.user` for a column.
+///
+/// # Errors
+/// `a ^ b`, which is a power in some systems, and exclusive or in the engine; a pattern of times that has no `%`.
+pub(super) fn check(expr: &mut Expr) -> Result<()> {
+    match expr {
+        Expr::BinaryOp {
+            op: BinaryOperator::BitwiseXor,
+            ..
+        } => Err(Error::new(
+            ErrorKind::Unsupported,
+            "`^` is a power in some systems, and exclusive or in others: write power(a, b), or (a | b) - (a & b)",
+        )),
+        Expr::Function(call) => check_pattern(call),
+        Expr::CompoundFieldAccess { root, access_chain } => {
+            if let Some(column) = column_of(root, access_chain) {
+                *expr = column;
+            }
+            Ok(())
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The column `w.user`: the parser takes its name for a function, such as CURRENT_USER.
+fn column_of(root: &Expr, chain: &[AccessExpr]) -> Option<Expr> {
+    let mut names = match root {
+        Expr::Identifier(name) => vec![name.clone()],
+        Expr::CompoundIdentifier(names) => names.clone(),
+        _ => return None,
+    };
+    for part in chain {
+        let name = match part {
+            AccessExpr::Dot(Expr::Identifier(name)) => name.clone(),
+            AccessExpr::Dot(Expr::Function(call)) => match (call.name.0.as_slice(), &call.args) {
+                ([name], FunctionArguments::None) => name.as_ident()?.clone(),
+                _ => return None,
+            },
+            _ => return None,
+        };
+        names.push(name);
+    }
+    Some(Expr::CompoundIdentifier(names))
+}
+
+fn is_interval(expr: &Expr) -> bool {
+    match expr {
+        Expr::Nested(inner) | Expr::UnaryOp { expr: inner, .. } => is_interval(inner),
+        Expr::Cast { data_type, .. } => matches!(data_type, DataType::Interval { .. }),
+        expr => matches!(expr, Expr::Interval(_)),
+    }
+}
+
+/// A call in place of `a BETWEEN low AND high`, whose types the engine settles by itself.
+fn between_as_call(between: &mut Expr) {
+    let nothing = || Expr::value(Value::Null);
+    let Expr::Between {
+        expr,
+        negated,
+        low,
+        high,
+    } = std::mem::replace(between, nothing())
+    else {
+        return;
+    };
+    let argument = |expr: Box<Expr>| FunctionArg::Unnamed(FunctionArgExpr::Expr(*expr));
+    let call = Expr::Function(Function {
+        name: ObjectName::from(vec![Ident::new(BETWEEN)]),
+        uses_odbc_syntax: false,
+        parameters: FunctionArguments::None,
+        args: FunctionArguments::List(FunctionArgumentList {
+            duplicate_treatment: None,
+            args: vec![argument(expr), argument(low), argument(high)],
+            clauses: Vec::new(),
+        }),
+        filter: None,
+        null_treatment: None,
+        over: None,
+        within_group: Vec::new(),
+    });
+    *between = match negated {
+        true => Expr::UnaryOp {
+            op: UnaryOperator::Not,
+            expr: Box::new(call),
+        },
+        false => call,
+    };
+}
+
+/// Gives a pattern with another escape character the one of the engine.
+fn with_backslashes(pattern: &mut Expr, escape: &ValueWithSpan) -> Result<()> {
+    let refused = |why: &'static str| Err(Error::new(ErrorKind::Unsupported, why));
+    let escape = match text_of(&escape.value) {
+        Some(text) => text.to_owned(),
+        None => return refused("ESCAPE takes a character in quotes"),
+    };
+    let mut letters = escape.chars();
+    let (escape, None) = (letters.next(), letters.next()) else {
+        return refused("ESCAPE takes one character");
+    };
+    // The engine's own.
+    if escape == Some('\\') {
+        return Ok(());
+    }
+    let Expr::Value(value) = pattern else {
+        return refused("ESCAPE needs a pattern in quotes");
+    };
+    let Some(text) = text_of(&value.value) else {
+        return refused("ESCAPE needs a pattern in quotes");
+    };
+    let mut changed = String::with_capacity(text.len());
+    let mut letters = text.chars();
+    while let Some(letter) = letters.next() {
+        match letter {
+            letter if Some(letter) == escape => match letters.next() {
+                Some(next) => changed.extend(['\\', next]),
+                None => return refused("a pattern of LIKE ends with its ESCAPE character"),
+            },
+            '\\' => changed.push_str("\\\\"),
+            letter => changed.push(letter),
+        }
+    }
+    value.value = Value::SingleQuotedString(changed);
+    Ok(())
+}
+
+fn text_of(value: &Value) -> Option<&str> {
+    match value {
+        Value::SingleQuotedString(text) => Some(text),
+        _ => None,
+    }
+}
+
+/// Refuses patterns such as `'YYYY-MM-DD'`, which the engine would return as they are.
+fn check_pattern(call: &Function) -> Result<()> {
+    let name = call.name.to_string().to_ascii_lowercase();
+    if !matches!(name.as_str(), "to_char" | "date_format") {
+        return Ok(());
+    }
+    let FunctionArguments::List(list) = &call.args else {
+        return Ok(());
+    };
+    let Some(FunctionArg::Unnamed(FunctionArgExpr::Expr(Expr::Value(pattern)))) = list.args.get(1)
+    else {
+        return Ok(());
+    };
+    match text_of(&pattern.value) {
+        Some(text) if !text.contains('%') => Err(Error::invalid(
+            "a pattern of times has fields that begin with %: write to_char(t, '%Y-%m-%d %H:%M:%S')",
+        )
+        .with("pattern", text)),
+        _ => Ok(()),
+    }
+}
+
+/// Writes expressions as the engine understands them, once columns have their names.
+///
+/// * `LIKE p ESCAPE 'c'` becomes a pattern with the engine's character, which is the backslash.
+/// * `BETWEEN` of intervals becomes a call of a function that compares their lengths.
+/// * `AT TIME ZONE` of a moment converts it to the zone. The engine's moments have no zone, and it would take their time in
+///   UTC for one of the zone.
+///
+/// # Errors
+/// `ESCAPE` with something else than a character, or with a pattern that is not a constant.
+pub(super) fn rewrite(statement: &mut impl VisitMut) -> Result<()> {
+    let rewritten = visit_expressions_mut(statement, |expr| {
+        match expr {
+            Expr::Like {
+                pattern,
+                escape_char,
+                ..
+            }
+            | Expr::ILike {
+                pattern,
+                escape_char,
+                ..
+            } => {
+                if let Some(escape) = escape_char.take()
+                    && let Err(error) = with_backslashes(pattern, &escape)
+                {
+                    return ControlFlow::Break(error);
+                }
+            }
+            Expr::Between { low, high, .. } if is_interval(low) || is_interval(high) => {
+                between_as_call(expr);
+            }
+            Expr::AtTimeZone { timestamp, .. } => convert(timestamp),
+            _ => {}
+        }
+        ControlFlow::Continue(())
+    });
+    match rewritten {
+        ControlFlow::Continue(()) => Ok(()),
+        ControlFlow::Break(error) => Err(error),
+    }
+}
+
+fn convert(timestamp: &mut Box<Expr>) {
+    if is_moment(timestamp) {
+        let moment = std::mem::replace(&mut **timestamp, Expr::value(Value::Null));
+        let utc = Expr::value(Value::SingleQuotedString("UTC".to_owned()));
+        **timestamp = Expr::AtTimeZone {
+            timestamp: Box::new(moment),
+            time_zone: Box::new(utc),
+        };
+    }
+}
+
+/// Whether an expression is a moment by what is written.
+fn is_moment(expr: &Expr) -> bool {
+    match expr {
+        Expr::Nested(inner) => is_moment(inner),
+        Expr::BinaryOp {
+            left,
+            op: BinaryOperator::Plus | BinaryOperator::Minus,
+            ..
+        } => is_moment(left),
+        Expr::TypedString(TypedString { data_type, .. }) | Expr::Cast { data_type, .. } => {
+            matches!(
+                data_type,
+                DataType::Timestamp(_, TimezoneInfo::Tz | TimezoneInfo::WithTimeZone)
+            )
+        }
+        Expr::Function(call) => {
+            let name = call.name.to_string().to_ascii_lowercase();
+            MOMENTS.contains(&name.as_str())
+        }
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::parse_statements;
+
+    fn parsed(text: &str) -> Result<String, String> {
+        let parsed = parse_statements(text).map_err(|error| error.to_string())?;
+        Ok(parsed.first().expect("one").statement.to_string())
+    }
+
+    #[test]
+    fn escapes_become_backslashes() {
+        for (written, shown) in [
+            (r"a LIKE '%!_%' ESCAPE '!'", r"a LIKE '%\_%'"),
+            (r"a NOT ILIKE '!!!%\' ESCAPE '!'", r"a NOT ILIKE '\!\%\\'"),
+            (r"a LIKE 'x\_y' ESCAPE '\'", r"a LIKE 'x\_y'"),
+            (r"a LIKE 'x\_y'", r"a LIKE 'x\_y'"),
+        ] {
+            let shown = format!("SELECT 1 AS \"1\" FROM t WHERE {shown}");
+            let text = format!("SELECT 1 FROM t WHERE {written}");
+            assert_eq!(parsed(&text).as_deref(), Ok(shown.as_str()));
+        }
+        for written in [
+            "LIKE 'a!' ESCAPE '!'",
+            "LIKE 'a' ESCAPE 'ab'",
+            "LIKE b ESCAPE '!'",
+        ] {
+            let refused = parsed(&format!("SELECT 1 FROM t WHERE a {written}"));
+            assert!(refused.is_err(), "{written}");
+        }
+    }
+
+    #[test]
+    fn columns_may_have_names_of_functions() {
+        assert_eq!(
+            parsed("SELECT w.user, w.current_date FROM w").as_deref(),
+            Ok("SELECT w.user, w.current_date FROM w")
+        );
+    }
+
+    #[test]
+    fn what_other_systems_understand_otherwise_is_refused() {
+        for (text, said) in [
+            ("SELECT 10 ^ 2", "power(a, b)"),
+            ("SELECT to_char(t, 'YYYY-MM-DD')", "%Y-%m-%d"),
+        ] {
+            let error = parsed(text).expect_err(text);
+            assert!(error.contains(said), "{error}");
+        }
+        assert!(parsed("SELECT to_char(t, '%Y'), to_char(t, f), power(10, 2)").is_ok());
+    }
+}
