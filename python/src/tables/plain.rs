@@ -166,7 +166,7 @@ fn integer(text: &[u8]) -> Option<i64> {
 }
 
 /// A number with or without fraction and exponent. `007` and `1.50` are texts: as numbers they would
-/// come back as something else. So are infinities, and whole numbers a float cannot hold.
+/// come back as something else. So are infinities, `-0`, and numbers that a float cannot hold.
 fn float(text: &[u8]) -> Option<f64> {
     if let Some(integer) = integer(text) {
         return (-EXACT..=EXACT)
@@ -202,7 +202,35 @@ fn float(text: &[u8]) -> Option<f64> {
         Some(_) => return None,
     }
     let number: f64 = std::str::from_utf8(text).ok()?.parse().ok()?;
-    number.is_finite().then_some(number)
+    let is_kept = number.is_finite() && keeps_digits(mantissa, number);
+    // An array has no negative zero.
+    let is_lost = number == 0.0 && text.starts_with(b"-");
+    (is_kept && !is_lost).then_some(number)
+}
+
+/// Whether a number is the one that was written, and not the nearest one that a float can hold.
+fn keeps_digits(mantissa: &[u8], number: f64) -> bool {
+    /// A float holds all numbers of so many digits, with a point.
+    const SHORT: usize = f64::DIGITS as usize + 1;
+    if mantissa.len() <= SHORT && number.is_normal() {
+        return true;
+    }
+    let shown = format!("{:e}", number.abs());
+    let digits = shown.split('e').next().unwrap_or_default();
+    let is_whole = || format!("{:.0}", number.abs()).as_bytes() == mantissa;
+    significant(mantissa).eq(significant(digits.as_bytes())) || is_whole()
+}
+
+/// The digits of a number without the zeros at its ends.
+fn significant(mantissa: &[u8]) -> impl Iterator<Item = u8> {
+    let is_digit = |byte: &u8| (b'1'..=b'9').contains(byte);
+    let first = mantissa.iter().position(|byte| is_digit(byte));
+    let last = mantissa.iter().rposition(|byte| is_digit(byte));
+    let digits = match first.zip(last) {
+        Some((first, last)) => mantissa.get(first..=last).unwrap_or_default(),
+        None => &[],
+    };
+    digits.iter().copied().filter(u8::is_ascii_digit)
 }
 
 /// A column as Python gets it: what it is, its bytes, and where entries begin if they are texts.
