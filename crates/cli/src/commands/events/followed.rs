@@ -359,9 +359,9 @@ mod tests {
             .expect("written");
         let mut seen = Seen::default();
         for (position, head) in [
-            (29, "#fields\ta\tb\n"),
-            (41, "#fields\tb\ta\n"),
-            (29, "#fields\ta\tb\n"),
+            (27, "#fields\ta\tb\n"),
+            (43, "#fields\tb\ta\n"),
+            (27, "#fields\ta\tb\n"),
         ] {
             assert_eq!(
                 seen.before(&mut file, position).expect("read"),
