@@ -224,8 +224,8 @@ fn keeps_digits(mantissa: &[u8], number: f64) -> bool {
 /// The digits of a number without the zeros at its ends.
 fn significant(mantissa: &[u8]) -> impl Iterator<Item = u8> {
     let is_digit = |byte: &u8| (b'1'..=b'9').contains(byte);
-    let first = mantissa.iter().position(|byte| is_digit(byte));
-    let last = mantissa.iter().rposition(|byte| is_digit(byte));
+    let first = mantissa.iter().position(is_digit);
+    let last = mantissa.iter().rposition(is_digit);
     let digits = match first.zip(last) {
         Some((first, last)) => mantissa.get(first..=last).unwrap_or_default(),
         None => &[],
