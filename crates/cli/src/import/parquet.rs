@@ -77,6 +77,14 @@ impl Parquet {
     }
 }
 
+/// The error of a row with a value at which the library panics: intervals, and dates that its calendar does not have.
+fn unreadable(file: &Progress) -> Failure {
+    Failure::outcome("the Parquet file has a value that cannot be read")
+        .with("file", &*file.shown)
+        .with("row", file.row.to_string())
+        .next("leave out columns of intervals, and dates outside the years 1 to 9999")
+}
+
 fn damaged(error: &ParquetError, shown: &str) -> Failure {
     Failure::outcome("the Parquet file cannot be read")
         .with("file", shown)
@@ -113,14 +121,8 @@ impl RecordReader for Parquet {
     fn next(&mut self, record: &mut Record) -> Result<Step> {
         let file = &mut self.file;
         file.row += 1;
-        // The library panics at intervals, and at dates that its calendar does not have.
         let rows = &mut self.rows;
-        let row = caught(|| rows.next()).map_err(|()| {
-            Failure::outcome("the Parquet file has a value that cannot be read")
-                .with("file", &*file.shown)
-                .with("row", file.row.to_string())
-                .next("leave out columns of intervals, and dates outside the years 1 to 9999")
-        })?;
+        let row = caught(|| rows.next()).map_err(|()| unreadable(file))?;
         let Some(row) = row else {
             return Ok(Step::End);
         };
@@ -130,7 +132,9 @@ impl RecordReader for Parquet {
         file.consumed.set(u64::try_from(read).unwrap_or(file.bytes));
         record.begin(file.row, &[]);
         self.name.clear();
-        add_row(&row, &self.schema, &mut self.name, &mut self.fields, record);
+        let (schema, name, fields) = (&self.schema, &mut self.name, &mut self.fields);
+        let added = caught(|| add_row(&row, schema, name, fields, record));
+        added.map_err(|()| unreadable(file))?;
         Ok(Step::Record)
     }
 

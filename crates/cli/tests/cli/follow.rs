@@ -416,8 +416,8 @@ fn lines_are_read_by_the_last_header_before_them() {
         .map(|event| {
             format!(
                 "{} {}",
-                event["a"].as_str().unwrap(),
-                event["b"].as_str().unwrap()
+                event["fields"]["a"].as_str().unwrap(),
+                event["fields"]["b"].as_str().unwrap()
             )
         })
         .collect();
