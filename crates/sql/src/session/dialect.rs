@@ -3,9 +3,9 @@
 use std::ops::ControlFlow;
 
 use datafusion::sql::sqlparser::ast::{
-    AccessExpr, BinaryOperator, DataType, Expr, Function, FunctionArg, FunctionArgExpr,
-    FunctionArgumentList, FunctionArguments, Ident, ObjectName, TimezoneInfo, TypedString,
-    UnaryOperator, Value, ValueWithSpan, VisitMut, visit_expressions_mut,
+    BinaryOperator, DataType, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentList,
+    FunctionArguments, Ident, ObjectName, TimezoneInfo, TypedString, UnaryOperator, Value,
+    ValueWithSpan, VisitMut, visit_expressions_mut,
 };
 use ostrakon_cell::{Error, ErrorKind, Result};
 
@@ -23,11 +23,11 @@ const MOMENTS: [&str; 8] = [
     "to_timestamp_seconds",
 ];
 
-/// Refuses an expression that is not understood as in other systems, and takes `w.user` for a column.
+/// Refuses an expression that is not understood as in other systems.
 ///
 /// # Errors
 /// `a ^ b`, which is a power in some systems, and exclusive or in the engine; a pattern of times that has no `%`.
-pub(super) fn check(expr: &mut Expr) -> Result<()> {
+pub(super) fn check(expr: &Expr) -> Result<()> {
     match expr {
         Expr::BinaryOp {
             op: BinaryOperator::BitwiseXor,
@@ -37,35 +37,8 @@ pub(super) fn check(expr: &mut Expr) -> Result<()> {
             "`^` is a power in some systems, and exclusive or in others: write power(a, b), or (a | b) - (a & b)",
         )),
         Expr::Function(call) => check_pattern(call),
-        Expr::CompoundFieldAccess { root, access_chain } => {
-            if let Some(column) = column_of(root, access_chain) {
-                *expr = column;
-            }
-            Ok(())
-        }
         _ => Ok(()),
     }
-}
-
-/// The column `w.user`: the parser takes its name for a function, such as CURRENT_USER.
-fn column_of(root: &Expr, chain: &[AccessExpr]) -> Option<Expr> {
-    let mut names = match root {
-        Expr::Identifier(name) => vec![name.clone()],
-        Expr::CompoundIdentifier(names) => names.clone(),
-        _ => return None,
-    };
-    for part in chain {
-        let name = match part {
-            AccessExpr::Dot(Expr::Identifier(name)) => name.clone(),
-            AccessExpr::Dot(Expr::Function(call)) => match (call.name.0.as_slice(), &call.args) {
-                ([name], FunctionArguments::None) => name.as_ident()?.clone(),
-                _ => return None,
-            },
-            _ => return None,
-        };
-        names.push(name);
-    }
-    Some(Expr::CompoundIdentifier(names))
 }
 
 fn is_interval(expr: &Expr) -> bool {
@@ -283,14 +256,6 @@ mod tests {
             let refused = parsed(&format!("SELECT 1 FROM t WHERE a {written}"));
             assert!(refused.is_err(), "{written}");
         }
-    }
-
-    #[test]
-    fn columns_may_have_names_of_functions() {
-        assert_eq!(
-            parsed("SELECT w.user, w.current_date FROM w").as_deref(),
-            Ok("SELECT w.user, w.current_date FROM w")
-        );
     }
 
     #[test]
