@@ -239,7 +239,8 @@ def _read(
             if listed and isinstance(listed[0], str):
                 numbers = parse_numbers(listed)
                 keys[axis] = listed if numbers is None else numbers
-    made = cast("Assoc", cls._make(*build(*keys, read[2], aggregate, convert=convert)))
+    rows, cols = keys
+    made = cast("Assoc", cls._make(*build(rows, cols, read[2], aggregate, convert=convert)))
     return made.to_numbers(strict=False) if convert else made
 
 
