@@ -180,8 +180,9 @@ fn call(operations: Vec<Operation>, args: Vec<Expr>) -> Expr {
     Expr::ScalarFunction(ScalarFunction::new_udf(function, args))
 }
 
+/// An operator of arithmetic.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-enum Operation {
+pub(super) enum Operation {
     Plus,
     Minus,
     Multiply,

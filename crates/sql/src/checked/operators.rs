@@ -20,6 +20,7 @@ use datafusion::logical_expr::{
 };
 use datafusion::sql::sqlparser::ast::BinaryOperator;
 
+use super::arithmetic::Operation;
 use super::intervals::{are_lengths, length};
 
 /// Plans operators of dates and of unsigned numbers.
@@ -122,15 +123,6 @@ fn has_hours(interval: &Expr) -> bool {
 
 fn in_micros(date: Expr) -> Expr {
     cast(date, DataType::Timestamp(TimeUnit::Microsecond, None))
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-enum Operation {
-    Plus,
-    Minus,
-    Multiply,
-    Divide,
-    Modulo,
 }
 
 impl Operation {

@@ -9,6 +9,7 @@ mod kind;
 mod present;
 mod provider;
 mod reader;
+mod required;
 mod schema;
 mod turn;
 mod update;

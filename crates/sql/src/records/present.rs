@@ -3,12 +3,13 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
-use ostrakon_cell::visibility::{conjoin, evaluate};
+use ostrakon_cell::visibility::evaluate;
 use ostrakon_cell::{
     Authorizations, Batch, BatchLimit, BatchWriter, Interrupt, Properties, Range, Result,
     ScanOptions, Table,
 };
 
+use super::required::required;
 use super::{ColumnType, key};
 use crate::scan::ByteSet;
 
@@ -170,20 +171,18 @@ impl Present {
         Ok(default.map(|default| default.as_bytes().to_vec()))
     }
 
-    /// A label that requires all labels of some cells.
-    pub(super) fn required(&self, cells: &[Cell]) -> Result<Vec<u8>> {
+    /// A label that requires all labels of some cells, and another one.
+    pub(super) fn required(&self, cells: &[Cell], also: &[u8]) -> Result<Vec<u8>> {
+        let has_none = cells.iter().any(|cell| cell.visibility.is_empty());
+        let default = match has_none {
+            true => self.default_label(&[])?.unwrap_or_default(),
+            false => Vec::new(),
+        };
         let labels: BTreeSet<&[u8]> = cells.iter().map(|cell| &*cell.visibility).collect();
-        let mut labels = labels.into_iter();
-        let first = labels.next().unwrap_or_default();
-        let mut required = first.to_vec();
-        for (number, label) in labels.enumerate() {
-            // Beside others, an empty label would require nothing. It is the first one.
-            if number == 0 {
-                required = self.default_label(first)?.unwrap_or(required);
-            }
-            required = conjoin(&required, label);
-        }
-        Ok(required)
+        // Beside others, an empty label would require nothing.
+        let others = labels.iter().any(|label| !label.is_empty()) || !also.is_empty();
+        let default = Some(&*default).filter(|_| others);
+        Ok(required(labels.into_iter().chain(default).chain([also])))
     }
 
     fn is_empty(&self, range: Range) -> Result<bool> {

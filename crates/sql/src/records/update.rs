@@ -50,7 +50,7 @@ impl RecordWriter {
     /// deleted.
     ///
     /// A value gets the label of the one that it replaces. In a column that was NULL it gets one that requires all labels
-    /// of the record, as far as the session sees it. So nobody sees more of a record than before.
+    /// of the record, as far as the session sees it, and that of the session.
     ///
     /// # Errors
     /// A label that is NULL or malformed, or those of the table. Earlier records may be changed.
@@ -147,7 +147,7 @@ impl RecordWriter {
                 (Some(given), _) => given,
                 (None, Some(cell)) => &cell.visibility,
                 (None, None) if is_written && required.is_none() => {
-                    required.insert(self.present.required(before.cells)?)
+                    required.insert(self.present.required(before.cells, &self.label)?)
                 }
                 (None, None) => required.as_deref().unwrap_or_default(),
             };

@@ -130,9 +130,8 @@ impl Groups {
         };
         let clashes = |alias: &Ident, expr: &Expr| {
             let name = alias.value.to_lowercase();
-            let is_column = !matches!(expr, Expr::Cast { .. })
-                && names_in(expr).is_some_and(|names| names == [name.as_str()])
-                && matches!(expr, Expr::Identifier(_) | Expr::CompoundIdentifier(_));
+            let is_column = matches!(expr, Expr::Identifier(_) | Expr::CompoundIdentifier(_))
+                && names_in(expr).is_some_and(|names| names == [name.as_str()]);
             !is_column && self.0.values().flatten().any(|column| *column == name)
         };
         let aliases: Vec<(usize, &Ident)> = select
