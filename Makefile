@@ -21,6 +21,8 @@ PRIVATE := bench-compare python testkit tidy
 FAULTS ?= 20
 # For soak: how long it plays.
 MINUTES ?= 60
+# Lints what is compiled for the tests, and the pages of its documentation, instead of checking all libraries for it first.
+LINTED := RUSTC_WORKSPACE_WRAPPER="$(CURDIR)/scripts/lint/rustc" RUSTDOC="$(CURDIR)/scripts/lint/rustdoc"
 # Without libFuzzer, so that neither nightly Rust nor a C++ compiler is needed to check the targets.
 FUZZ := --manifest-path fuzz/Cargo.toml --target-dir target/fuzz --no-default-features
 
@@ -37,18 +39,13 @@ demo: ## build, then in four minutes: labels, ingest, kill -9, verify, events, a
 test: ## everything a change must pass: format, lints, tests (a real Accumulo too), benchmarks run tiny, documentation, Python
 	@scripts/setup test
 	$(CARGO) fmt --check
-	$(CARGO) clippy --all-targets -- -D warnings
-	$(CARGO) clippy -p ostrakon-python -- -D warnings
-	scripts/watched 50 $(CARGO) test
-	$(CARGO) test --bench '*'
+	$(LINTED) scripts/watched 60 $(CARGO) test
+	$(LINTED) $(CARGO) test --bench '*'
 	$(CARGO) clippy -p ostrakon --no-default-features --features jemalloc -- -D warnings
-	$(CARGO) clippy -p ostrakon-bench-compare --all-targets -- -D warnings
-	$(CARGO) test -p ostrakon-bench-compare
 	rustfmt --check --edition 2024 fuzz/fuzz_targets/*.rs
 	$(CARGO) clippy $(FUZZ) -- -D warnings
-	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --no-deps --document-private-items
 	@$(MAKE) --no-print-directory packages
-	@$(MAKE) --no-print-directory test-python
+	@$(LINTED) $(MAKE) --no-print-directory test-python
 
 quick: ## for daily work, in two minutes after a change: format, lints, unit tests of the libraries, the repository's rules
 	@scripts/setup

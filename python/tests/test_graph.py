@@ -49,6 +49,8 @@ def test_parts_of_a_kronecker_graph_are_the_whole() -> None:
     assert whole[0].max() < 4096
     with pytest.raises(ostrakon.Error, match="scale"):
         graph.kronecker(0)
+    with pytest.raises(ostrakon.Error, match="do not fit into memory: make them in parts"):
+        graph.kronecker(48, 64)
 
 
 @pytest.mark.parametrize("form", ["adjacency", "incidence", "single"])

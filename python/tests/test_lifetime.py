@@ -60,6 +60,21 @@ def test_a_closed_store_is_closed_for_its_tables():
             work()
 
 
+@pytest.mark.parametrize("auths", [None, ["a"]])
+def test_a_closed_store_can_be_opened_again_while_its_tables_live(tmp_path, auths):
+    store = ostrakon.open(tmp_path / "s", auths=auths)
+    table = store.create_table("t")
+    table.put("a", "x", "v")
+    scan, running = table.scan(), iter(table.scan())
+    next(running)
+    store.close()
+    with ostrakon.open(tmp_path / "s", auths=auths) as again:
+        assert again.table("t").scan().count() == 1
+    for work in (scan.count, lambda: table.put("b")):
+        with pytest.raises(ostrakon.errors.ClosedError):
+            work()
+
+
 def test_a_child_that_was_forked_is_refused_and_exits_in_order():
     program = """
         import gc, os, ostrakon
@@ -226,6 +241,19 @@ def asks_in_sql(store):
     return store.sql(query).to_arrow
 
 
+def multiplies(_):
+    # Few entries, and many products of them.
+    inner, outer = 100, 5_000
+    rows = np.repeat(np.arange(outer), inner)
+    columns = np.tile(np.arange(inner), outer)
+    array = Assoc(rows, columns, np.ones(len(rows)))
+    return lambda: array @ array.transpose()
+
+
+def generates(_):
+    return lambda: ostrakon.graph.kronecker(22, 16)
+
+
 WORK = {
     "count": counts,
     "to_arrow": reads,
@@ -234,6 +262,8 @@ WORK = {
     "Records.ingest": ingests,
     "typed": reads_types,
     "sql": asks_in_sql,
+    "product": multiplies,
+    "kronecker": generates,
 }
 
 

@@ -72,6 +72,8 @@ mod signals;
 #[path = "cli/sql.rs"]
 mod sql;
 #[cfg(feature = "sql")]
+#[path = "cli/sql_csv.rs"]
+mod sql_csv;
 #[path = "cli/sql_files.rs"]
 mod sql_files;
 #[path = "cli/store.rs"]

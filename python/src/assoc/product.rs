@@ -1,9 +1,12 @@
 //! Matrix products.
 
+use std::sync::Arc;
+
 use ostrakon_assoc::csr::{
     Add, CatText, Multiply, View, cat_bytes, cat_product, expand, product, product_entries,
     product_size,
 };
+use ostrakon_assoc::keys::Keys;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
@@ -11,10 +14,26 @@ use pyo3::types::PyTuple;
 use super::keys::{NativeKeys, dictionary};
 use super::matrix::unknown;
 use super::positions::{FourPositions, Map, Positions, four, slice};
-use super::running::run;
+use super::running::{LONG, run};
 use super::source::to_python;
 use super::values::{Made, Matrix, Values, made, with_numbers, with_values};
 use crate::arrays::Close;
+
+/// How much a product has to do: its multiplications, as far as they are few. Two small matrices may have very many.
+fn work(left: &Matrix, inner: &Map, right: &Matrix) -> PyResult<usize> {
+    let entries = left.len() + right.len();
+    let most = left.len().saturating_mul(right.len());
+    if entries >= LONG || most < LONG {
+        return Ok(entries.max(most.min(LONG)));
+    }
+    let size = with_values!(&left.2, one => with_values!(&right.2, two => {
+        product_size(&left.view(one)?, slice(inner), &right.view(two)?)
+    }))
+    .map_err(|error| to_python("product", &error))?;
+    Ok(usize::try_from(size.products)
+        .unwrap_or(usize::MAX)
+        .max(entries))
+}
 
 /// The product over a named semiring. `inner` gives the row of the right matrix for each column of the left.
 #[pyfunction]
@@ -44,7 +63,7 @@ pub(super) fn assoc_product<'py>(
         "pair" => Multiply::Pair,
         other => return Err(unknown("multiplication", other)),
     };
-    let product = run(py, left.len() + right.len(), move || {
+    let product = run(py, work(&left, &inner, &right)?, move || {
         with_numbers!(&left.2, &right.2, one, two => {
             let (one, two) = (left.view(one)?, right.view(two)?);
             let product = product(&one, slice(&inner), &two, (add, multiply), threads);
@@ -74,7 +93,6 @@ pub(super) fn assoc_product_size<'py>(
 
 /// The places of a product, counted without values; stops above `most`.
 #[pyfunction]
-#[expect(clippy::needless_pass_by_value, reason = "extracted from Python")]
 pub(super) fn assoc_product_entries<'py>(
     py: Python<'py>,
     left: Matrix,
@@ -82,12 +100,13 @@ pub(super) fn assoc_product_entries<'py>(
     right: Matrix,
     most: u64,
 ) -> PyResult<u64> {
-    let inner = slice(&inner);
-    with_values!(&left.2, one => with_values!(&right.2, two => {
-        let (one, two) = (left.view(one)?, right.view(two)?);
-        py.detach(|| product_entries(&one, inner, &two, most))
-    }))
-    .map_err(|error| to_python("product", &error))
+    let counted = run(py, work(&left, &inner, &right)?, move || {
+        with_values!(&left.2, one => with_values!(&right.2, two => {
+            let (one, two) = (left.view(one)?, right.view(two)?);
+            PyResult::Ok(product_entries(&one, slice(&inner), &two, most))
+        }))
+    })?;
+    counted?.map_err(|error| to_python("product", &error))
 }
 
 /// Every product on its own: `(rows, columns, left entries, right entries)`.
@@ -99,7 +118,7 @@ pub(super) fn assoc_expand<'py>(
     right: Matrix,
     most: u64,
 ) -> PyResult<FourPositions<'py>> {
-    let pairs = run(py, left.len() + right.len(), move || {
+    let pairs = run(py, work(&left, &inner, &right)?, move || {
         with_values!(&left.2, one => with_values!(&right.2, two => {
             let (one, two) = (left.view(one)?, right.view(two)?);
             PyResult::Ok(expand(&one, slice(&inner), &two, most))
@@ -113,7 +132,6 @@ pub(super) fn assoc_expand<'py>(
 /// Products that list the matching keys or values: `(starts, columns, dictionary, positions)`. With one dictionary the inner
 /// keys are written, with two the pairs of values.
 #[pyfunction]
-#[expect(clippy::needless_pass_by_value, reason = "extracted from Python")]
 #[expect(clippy::too_many_arguments, reason = "called from one place")]
 pub(super) fn assoc_cat<'py>(
     py: Python<'py>,
@@ -125,16 +143,20 @@ pub(super) fn assoc_cat<'py>(
     pair_delimiter: &str,
     delimiter: &str,
 ) -> PyResult<(Positions<'py>, Positions<'py>, NativeKeys, Positions<'py>)> {
-    let inner = slice(&inner);
-    let (one, two) = (positions(&left)?, positions(&right)?);
-    let write = texts(keys, right_values, pair_delimiter, delimiter);
-    let (starts, columns, keys, positions) = py
-        .detach(|| {
-            let (starts, columns, text) = cat_product(&one, inner, &two, write)?;
-            let (keys, positions) = dictionary(&text)?;
-            Ok((starts, columns, keys, positions))
-        })
-        .map_err(|error| to_python("product", &error))?;
+    let texts = Texts::new(keys, right_values, pair_delimiter, delimiter);
+    let written = run(py, work(&left, &inner, &right)?, move || {
+        let (one, two) = (positions(&left)?, positions(&right)?);
+        PyResult::Ok(
+            cat_product(&one, slice(&inner), &two, texts.written()).and_then(
+                |(starts, columns, text)| {
+                    let (keys, positions) = dictionary(&text)?;
+                    Ok((starts, columns, keys, positions))
+                },
+            ),
+        )
+    })?;
+    let (starts, columns, keys, positions) =
+        written?.map_err(|error| to_python("product", &error))?;
     Ok((
         starts.into_closed(py),
         columns.into_closed(py),
@@ -145,7 +167,6 @@ pub(super) fn assoc_cat<'py>(
 
 /// Bytes of the texts that `assoc_cat` would write.
 #[pyfunction]
-#[expect(clippy::needless_pass_by_value, reason = "extracted from Python")]
 #[expect(clippy::too_many_arguments, reason = "the same as assoc_cat")]
 pub(super) fn assoc_cat_bytes<'py>(
     py: Python<'py>,
@@ -157,11 +178,12 @@ pub(super) fn assoc_cat_bytes<'py>(
     pair_delimiter: &str,
     delimiter: &str,
 ) -> PyResult<u64> {
-    let inner = slice(&inner);
-    let (one, two) = (positions(&left)?, positions(&right)?);
-    let write = texts(keys, right_values, pair_delimiter, delimiter);
-    py.detach(|| cat_bytes(&one, inner, &two, write))
-        .map_err(|error| to_python("product", &error))
+    let texts = Texts::new(keys, right_values, pair_delimiter, delimiter);
+    let counted = run(py, work(&left, &inner, &right)?, move || {
+        let (one, two) = (positions(&left)?, positions(&right)?);
+        PyResult::Ok(cat_bytes(&one, slice(&inner), &two, texts.written()))
+    })?;
+    counted?.map_err(|error| to_python("product", &error))
 }
 
 fn positions<'a>(matrix: &'a Matrix) -> PyResult<View<'a, u32>> {
@@ -173,23 +195,42 @@ fn positions<'a>(matrix: &'a Matrix) -> PyResult<View<'a, u32>> {
     matrix.view(values.as_slice())
 }
 
-fn texts<'a>(
-    keys: &'a NativeKeys,
-    right_values: Option<&'a NativeKeys>,
-    pair_delimiter: &'a str,
-    delimiter: &'a str,
-) -> CatText<'a> {
-    let delimiter = delimiter.as_bytes();
-    match right_values {
-        None => CatText::Keys {
-            keys: &keys.keys,
-            delimiter,
-        },
-        Some(right) => CatText::Values {
-            left: &keys.keys,
-            right: &right.keys,
-            pair_delimiter: pair_delimiter.as_bytes(),
-            delimiter,
-        },
+/// What is written for each product, without anything of Python's.
+struct Texts {
+    keys: Arc<Keys>,
+    right_values: Option<Arc<Keys>>,
+    pair_delimiter: String,
+    delimiter: String,
+}
+
+impl Texts {
+    fn new(
+        keys: &NativeKeys,
+        right_values: Option<&NativeKeys>,
+        pair_delimiter: &str,
+        delimiter: &str,
+    ) -> Self {
+        Self {
+            keys: keys.keys.clone(),
+            right_values: right_values.map(|right| right.keys.clone()),
+            pair_delimiter: pair_delimiter.to_owned(),
+            delimiter: delimiter.to_owned(),
+        }
+    }
+
+    fn written(&self) -> CatText<'_> {
+        let delimiter = self.delimiter.as_bytes();
+        match &self.right_values {
+            None => CatText::Keys {
+                keys: &self.keys,
+                delimiter,
+            },
+            Some(right) => CatText::Values {
+                left: &self.keys,
+                right,
+                pair_delimiter: self.pair_delimiter.as_bytes(),
+                delimiter,
+            },
+        }
     }
 }

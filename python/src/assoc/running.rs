@@ -5,7 +5,7 @@ use pyo3::prelude::*;
 use crate::signals;
 
 /// Number of items above which a kernel may take noticeably long.
-const LONG: usize = 1 << 20;
+pub(super) const LONG: usize = 1 << 20;
 
 /// Runs a kernel without the interpreter's lock. One that has many items runs on a thread of its own, so that
 /// Ctrl-C takes effect at once. The kernel then still runs to its end, and its result is dropped.

@@ -43,6 +43,13 @@ const ADMINISTRATION: [Capability; 8] = [
 #[derive(Clone)]
 pub struct ReaderSource {
     source: Arc<dyn Source>,
+    reader: Reader,
+}
+
+/// What a reader may do. Its tables have this and not the source: a table that is still referred to must not keep a
+/// store, and with it the lock of its directory, after the store was closed.
+#[derive(Clone)]
+struct Reader {
     held: Arc<Authorizations>,
     name: Arc<str>,
     reserved: fn(&str) -> Reserved,
@@ -64,33 +71,42 @@ impl ReaderSource {
     /// `source` for a reader with the authorizations `held`.
     #[must_use]
     pub fn new(source: Arc<dyn Source>, held: Authorizations) -> Self {
-        Self {
-            source,
+        let reader = Reader {
             held: Arc::new(held),
             name: ROOT.into(),
             reserved: |_| Reserved::Not,
             times_shown: |_| false,
-        }
+        };
+        Self { source, reader }
+    }
+
+    /// `source` for a reader that acts as this principal.
+    #[must_use]
+    pub fn for_principal(source: Arc<dyn Source>, principal: Principal) -> Self {
+        let mut readers = Self::new(source, principal.authorizations);
+        readers.reader.name = principal.name.into();
+        readers
     }
 
     /// The same source, in which the reader does not change, delete or rename the tables that
     /// `reserved` names: for readers beside a module that keeps its data in tables, and writes them
     /// through a source without this.
     #[must_use]
-    pub fn reserving(self, reserved: fn(&str) -> Reserved) -> Self {
-        Self { reserved, ..self }
+    pub fn reserving(mut self, reserved: fn(&str) -> Reserved) -> Self {
+        self.reader.reserved = reserved;
+        self
     }
 
     /// The same source, with [`newest_timestamp`](Table::newest_timestamp) of the tables for which
     /// `times_shown` holds: for a module whose timestamps are numbers that its readers may know.
     #[must_use]
-    pub fn showing_times(self, times_shown: fn(&str) -> bool) -> Self {
-        Self {
-            times_shown,
-            ..self
-        }
+    pub fn showing_times(mut self, times_shown: fn(&str) -> bool) -> Self {
+        self.reader.times_shown = times_shown;
+        self
     }
+}
 
+impl Reader {
     fn check_reserved(&self, table: &str) -> Result<()> {
         match (self.reserved)(table) {
             Reserved::Not => Ok(()),
@@ -98,22 +114,29 @@ impl ReaderSource {
         }
     }
 
-    /// `source` for a reader that acts as this principal.
-    #[must_use]
-    pub fn for_principal(source: Arc<dyn Source>, principal: Principal) -> Self {
-        Self {
-            source,
-            held: Arc::new(principal.authorizations),
-            name: principal.name.into(),
-            reserved: |_| Reserved::Not,
-            times_shown: |_| false,
+    fn check(&self, asked: &Authorizations) -> Result<()> {
+        if asked.iter().all(|name| self.held.contains(name)) {
+            return Ok(());
         }
+        Err(Error::new(
+            ErrorKind::BadAuthorizations,
+            "the call asks for authorizations that the store was not opened with",
+        ))
     }
 
     fn principal(&self) -> Principal {
         Principal {
             name: self.name.to_string(),
             authorizations: Authorizations::clone(&self.held),
+        }
+    }
+
+    /// The same rights in tables that are reserved, for a principal with fewer authorizations.
+    fn acting_as(&self, principal: Principal) -> Self {
+        Self {
+            held: Arc::new(principal.authorizations),
+            name: principal.name.into(),
+            ..self.clone()
         }
     }
 }
@@ -128,18 +151,18 @@ impl Source for ReaderSource {
     }
 
     fn create_table(&self, name: &str, options: &TableOptions) -> Result<()> {
-        self.check_reserved(name)?;
+        self.reader.check_reserved(name)?;
         self.source.create_table(name, options)
     }
 
     fn delete_table(&self, name: &str) -> Result<()> {
-        self.check_reserved(name)?;
+        self.reader.check_reserved(name)?;
         self.source.delete_table(name)
     }
 
     fn rename_table(&self, from: &str, to: &str) -> Result<()> {
-        self.check_reserved(from)?;
-        self.check_reserved(to)?;
+        self.reader.check_reserved(from)?;
+        self.reader.check_reserved(to)?;
         self.source.rename_table(from, to)
     }
 
@@ -148,12 +171,12 @@ impl Source for ReaderSource {
     }
 
     fn table(&self, name: &str) -> Result<Arc<dyn Table>> {
-        if (self.reserved)(name) == Reserved::Closed {
+        if (self.reader.reserved)(name) == Reserved::Closed {
             return Err(reserved(name));
         }
         let table = self.source.table(name)?;
         let context = CallContext {
-            principal: Some(self.principal()),
+            principal: Some(self.reader.principal()),
             ..CallContext::default()
         };
         Ok(Arc::new(ReaderTable {
@@ -162,7 +185,7 @@ impl Source for ReaderSource {
                 Err(error) if error.kind() == ErrorKind::Unsupported => table,
                 within => within?,
             },
-            source: self.clone(),
+            reader: self.reader.clone(),
         }))
     }
 
@@ -215,19 +238,7 @@ impl Source for ReaderSource {
 /// A table of a [`ReaderSource`].
 struct ReaderTable {
     table: Arc<dyn Table>,
-    source: ReaderSource,
-}
-
-impl ReaderTable {
-    fn check(&self, asked: &Authorizations) -> Result<()> {
-        if asked.iter().all(|name| self.source.held.contains(name)) {
-            return Ok(());
-        }
-        Err(Error::new(
-            ErrorKind::BadAuthorizations,
-            "the call asks for authorizations that the store was not opened with",
-        ))
-    }
+    reader: Reader,
 }
 
 impl Table for ReaderTable {
@@ -246,18 +257,15 @@ impl Table for ReaderTable {
     /// A principal with more authorizations than this reader holds is rejected.
     fn within(&self, context: &CallContext) -> Result<Arc<dyn Table>> {
         let principal = context.principal.clone();
-        let principal = principal.unwrap_or_else(|| self.source.principal());
-        self.check(&principal.authorizations)?;
+        let principal = principal.unwrap_or_else(|| self.reader.principal());
+        self.reader.check(&principal.authorizations)?;
         let context = CallContext {
             principal: Some(principal.clone()),
             ..context.clone()
         };
-        let source = ReaderSource::for_principal(self.source.source.clone(), principal)
-            .reserving(self.source.reserved)
-            .showing_times(self.source.times_shown);
         Ok(Arc::new(Self {
             table: self.table.within(&context)?,
-            source,
+            reader: self.reader.acting_as(principal),
         }))
     }
 
@@ -266,12 +274,12 @@ impl Table for ReaderTable {
         batch: MutationBatch,
         durability: Option<Durability>,
     ) -> Result<Box<dyn PendingWrite>> {
-        self.source.check_reserved(&self.table.name())?;
+        self.reader.check_reserved(&self.table.name())?;
         self.table.submit(batch, durability)
     }
 
     fn advance_time(&self) -> Result<()> {
-        self.source.check_reserved(&self.table.name())?;
+        self.reader.check_reserved(&self.table.name())?;
         self.table.advance_time()
     }
 
@@ -289,14 +297,14 @@ impl Table for ReaderTable {
         authorizations: &Authorizations,
         durability: Option<Durability>,
     ) -> Result<Vec<ConditionalStatus>> {
-        self.check(authorizations)?;
-        self.source.check_reserved(&self.table.name())?;
+        self.reader.check(authorizations)?;
+        self.reader.check_reserved(&self.table.name())?;
         self.table
             .write_conditionally(mutations, authorizations, durability)
     }
 
     fn scan(&self, ranges: &[Range], options: &ScanOptions) -> Result<Box<dyn Scan>> {
-        self.check(&options.authorizations)?;
+        self.reader.check(&options.authorizations)?;
         let confined = ScanOptions {
             confined: true,
             ..options.clone()
@@ -329,7 +337,7 @@ impl Table for ReaderTable {
     }
 
     fn newest_timestamp(&self) -> Result<Option<i64>> {
-        match (self.source.times_shown)(&self.table.name()) {
+        match (self.reader.times_shown)(&self.table.name()) {
             true => self.table.newest_timestamp(),
             false => Err(refused("newest_timestamp")),
         }
@@ -360,7 +368,7 @@ impl Table for ReaderTable {
     }
 
     fn bulk_writer(&self) -> Result<Box<dyn BulkWriter>> {
-        self.source.check_reserved(&self.table.name())?;
+        self.reader.check_reserved(&self.table.name())?;
         self.table.bulk_writer()
     }
 
@@ -400,8 +408,8 @@ fn refused(call: &'static str) -> Error {
 impl std::fmt::Debug for ReaderSource {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("ReaderSource")
-            .field("name", &self.name)
-            .field("held", &self.held)
+            .field("name", &self.reader.name)
+            .field("held", &self.reader.held)
             .finish_non_exhaustive()
     }
 }

@@ -188,14 +188,48 @@ fn files_that_cannot_be_read_do_not_stop_the_others() {
         &format!("ts,host,number\n{}", lines(0..5)),
     );
     let ran = folder.run(ONCE);
-    assert_eq!(ran.code, 0, "{}", ran.err);
-    assert_eq!(ran.err.matches("not read:").count(), 2, "{}", ran.err);
+    assert_eq!(ran.code, 1, "{}", ran.err);
+    assert_eq!(ran.err.matches("not read:").count(), 3, "{}", ran.err);
+    let last = "not read: logs/a.bin, logs/cut.csv.gz";
+    assert!(
+        ran.err.contains("2 files were not read") && ran.err.contains(last),
+        "{}",
+        ran.err
+    );
     assert_eq!(count(&folder), 5);
     // Rejected lines are told by the exit code.
     append(&folder, "logs/web.csv", "noon,x,1\n");
     let ran = folder.run(&[ONCE, &["--rejects", "rejects"]].concat());
     assert_eq!(ran.code, 1, "{}", ran.err);
     assert!(folder.read("rejects").ends_with("noon,x,1\n"));
+    assert!(ran.err.contains("2 files were not read"), "{}", ran.err);
+    assert!(ran.err.contains("1 line was rejected"), "{}", ran.err);
+    // Those that are corrected are read.
+    std::fs::remove_file(folder.path("logs/a.bin")).unwrap();
+    folder.write("logs/cut.csv.gz", "ts,host,number\n1400000099,a,99\n");
+    assert_eq!(look(&folder), (1, 0));
+}
+
+/// The numbers are those of the file, whatever was read of it before.
+#[test]
+fn rejected_lines_of_followed_files_have_their_numbers() {
+    let folder = folder();
+    append(
+        &folder,
+        "logs/web.csv",
+        &format!("ts,host,number\n{}", lines(0..5)),
+    );
+    assert_eq!(look(&folder), (5, 0));
+    append(
+        &folder,
+        "logs/web.csv",
+        &format!("{}noon,x,1\n", lines(5..7)),
+    );
+    let err = folder.fails(1, ONCE);
+    assert!(err.contains("rejected: logs/web.csv:9:"), "{err}");
+    append(&folder, "logs/web.csv", "late,x,2\n");
+    let err = folder.fails(1, ONCE);
+    assert!(err.contains("rejected: logs/web.csv:10:"), "{err}");
 }
 
 /// Rejected lines are not read again, so that those of all runs are kept.

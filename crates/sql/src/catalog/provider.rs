@@ -13,7 +13,7 @@ use ostrakon_events::{EventStore, reserved_to_events};
 use super::names::full_name;
 use crate::cells::CellsTable;
 use crate::d4m::Reader;
-use crate::files::FileTables;
+use crate::files::{FileTables, is_file};
 use crate::records::{RecordSchema, RecordsTable};
 use crate::session::is_unfinished;
 
@@ -244,8 +244,7 @@ impl SchemaProvider for Namespace {
     }
 
     async fn table(&self, name: &str) -> Result<Option<Arc<dyn TableProvider>>> {
-        // The name of a table has neither dots nor slashes.
-        if self.name == PUBLIC && name.contains(['.', '/', ':']) {
+        if self.name == PUBLIC && is_file(name) {
             let Some(files) = &self.shared.files else {
                 return Err(DataFusionError::Plan(
                     "the session does not read files: allow it with `files=True` in Python, or with `SqlOptions::files`"

@@ -5,14 +5,18 @@ use std::sync::Arc;
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, UInt64Array};
 use datafusion::arrow::compute::{cast, take};
 use datafusion::arrow::datatypes::{DataType, Int64Type};
+use datafusion::common::config::ConfigOptions;
+use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::common::{DFSchema, Result, ScalarValue, internal_err, plan_err};
 use datafusion::functions::core::get_field;
 use datafusion::logical_expr::expr::ScalarFunction;
+use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::planner::{ExprPlanner, PlannerResult, RawFieldAccessExpr};
 use datafusion::logical_expr::{
-    ColumnarValue, Expr, ExprSchemable, GetFieldAccess, ScalarFunctionArgs, ScalarUDF,
-    ScalarUDFImpl, Signature, Volatility, lit,
+    ColumnarValue, Expr, ExprSchemable, GetFieldAccess, LogicalPlan, ScalarFunctionArgs, ScalarUDF,
+    ScalarUDFImpl, Signature, Volatility, lit, when,
 };
+use datafusion::optimizer::AnalyzerRule;
 
 /// Plans brackets behind a list or a struct.
 #[derive(Debug)]
@@ -89,6 +93,45 @@ impl ScalarUDFImpl for Element {
             true => ColumnarValue::Scalar(ScalarValue::try_from_array(&found, 0)?),
             false => ColumnarValue::Array(found),
         })
+    }
+}
+
+/// Fields of structs, which are NULL where the struct is. The engine returns what stands below the NULL.
+#[derive(Debug)]
+pub(super) struct FieldsOfNull;
+
+impl AnalyzerRule for FieldsOfNull {
+    fn name(&self) -> &'static str {
+        "fields_of_null"
+    }
+
+    fn analyze(&self, plan: LogicalPlan, _: &ConfigOptions) -> Result<LogicalPlan> {
+        let changed = plan.transform_up_with_subqueries(|plan| {
+            let names = NamePreserver::new(&plan);
+            plan.map_expressions(|expr| {
+                let name = names.save(&expr);
+                let changed = expr.transform_up(or_null)?;
+                Ok(changed.update_data(|expr| name.restore(expr)))
+            })
+        })?;
+        Ok(changed.data)
+    }
+}
+
+fn or_null(expr: Expr) -> Result<Transformed<Expr>> {
+    let Expr::ScalarFunction(call) = &expr else {
+        return Ok(Transformed::no(expr));
+    };
+    match call.args.first() {
+        Some(of) if call.func.name() == get_field().name() => {
+            let is_there = of.clone().is_not_null();
+            Ok(Transformed::new(
+                when(is_there, expr).end()?,
+                true,
+                TreeNodeRecursion::Continue,
+            ))
+        }
+        _ => Ok(Transformed::no(expr)),
     }
 }
 

@@ -3,8 +3,11 @@
 
 use std::sync::Arc;
 
-use datafusion::arrow::array::ArrayRef;
-use datafusion::arrow::datatypes::{DataType, Field, FieldRef, IntervalUnit};
+use datafusion::arrow::array::{ArrayRef, AsArray, Float64Array, Int64Array};
+use datafusion::arrow::compute::cast;
+use datafusion::arrow::datatypes::{
+    DataType, Field, FieldRef, Int64Type, IntervalMonthDayNanoType, IntervalUnit,
+};
 use datafusion::common::{Result, ScalarValue};
 use datafusion::functions::datetime::date_part;
 use datafusion::logical_expr::expr::ScalarFunction;
@@ -14,7 +17,7 @@ use datafusion::logical_expr::{
     ColumnarValue, Expr, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature,
 };
 
-use super::intervals::in_days;
+use super::intervals::{in_days, nanos_of};
 
 /// Plans `EXTRACT(part FROM …)` with the function here.
 #[derive(Debug)]
@@ -38,14 +41,68 @@ impl DatePart {
     }
 }
 
-/// Whether a part is of the difference as a whole.
-fn is_total(part: Option<&ColumnarValue>) -> bool {
-    let text = match part {
-        Some(ColumnarValue::Scalar(part)) => part.try_as_str().flatten(),
-        _ => None,
-    };
-    text.is_some_and(|text| text.trim_matches('\'').eq_ignore_ascii_case("epoch"))
+/// Parts that the engine computes in 32 bits.
+#[derive(Clone, Copy)]
+enum Fine {
+    /// Of the interval as a whole, in seconds.
+    Epoch,
+    /// Of its minute, in so many nanoseconds.
+    Second(i64),
 }
+
+impl Fine {
+    fn of(part: &ColumnarValue) -> Option<Self> {
+        let ColumnarValue::Scalar(part) = part else {
+            return None;
+        };
+        let text = part.try_as_str().flatten()?.trim_matches('\'');
+        Some(match text.to_ascii_lowercase().as_str() {
+            "epoch" => Self::Epoch,
+            "millisecond" | "milliseconds" | "ms" | "msec" | "msecs" => Self::Second(1_000_000),
+            "microsecond" | "microseconds" | "us" | "usec" | "usecs" => Self::Second(1_000),
+            "nanosecond" | "nanoseconds" | "ns" => Self::Second(1),
+            _ => return None,
+        })
+    }
+
+    /// The part of intervals.
+    fn of_intervals(self, values: &ArrayRef) -> Result<ArrayRef> {
+        let values = cast(values, &DataType::Interval(IntervalUnit::MonthDayNano))?;
+        let values = values.as_primitive::<IntervalMonthDayNanoType>().iter();
+        Ok(match self {
+            Self::Epoch => Arc::new(Float64Array::from_iter(values.map(|value| {
+                let value = value?;
+                let (years, months) = (value.months / 12, value.months % 12);
+                let days =
+                    f64::from(years) * YEAR + f64::from(months) * MONTH + f64::from(value.days);
+                Some(days * DAY + value.nanoseconds as f64 / 1e9)
+            }))),
+            Self::Second(unit) => Arc::new(Int64Array::from_iter(
+                values.map(|value| Some(value?.nanoseconds % 60_000_000_000 / unit)),
+            )),
+        })
+    }
+
+    fn of_values(self, values: &ArrayRef) -> Result<ArrayRef> {
+        match (self, values.data_type()) {
+            // Of more days than an interval has, too.
+            (Self::Epoch, DataType::Duration(unit)) => {
+                let units = 1e9 / nanos_of(*unit) as f64;
+                let counts = cast(values, &DataType::Int64)?;
+                let counts = counts.as_primitive::<Int64Type>().iter();
+                let seconds = counts.map(|count| Some(count? as f64 / units));
+                Ok(Arc::new(Float64Array::from_iter(seconds)))
+            }
+            (_, DataType::Duration(_)) => self.of_intervals(&in_days(values)?),
+            _ => self.of_intervals(values),
+        }
+    }
+}
+
+/// Days of a month and of a year, as PostgreSQL counts them, and seconds of a day.
+const MONTH: f64 = 30.0;
+const YEAR: f64 = 365.25;
+const DAY: f64 = 86_400.0;
 
 impl ScalarUDFImpl for DatePart {
     fn name(&self) -> &str {
@@ -70,7 +127,10 @@ impl ScalarUDFImpl for DatePart {
 
     fn simplify(&self, args: Vec<Expr>, context: &SimplifyContext) -> Result<ExprSimplifyResult> {
         let is_difference = match args.get(1) {
-            Some(value) => matches!(context.get_data_type(value)?, DataType::Duration(_)),
+            Some(value) => matches!(
+                context.get_data_type(value)?,
+                DataType::Duration(_) | DataType::Interval(_)
+            ),
             None => false,
         };
         if is_difference {
@@ -81,9 +141,26 @@ impl ScalarUDFImpl for DatePart {
     }
 
     fn invoke_with_args(&self, mut args: ScalarFunctionArgs) -> Result<ColumnarValue> {
-        if let [part, value] = args.args.as_mut_slice()
+        if let [part, value] = args.args.as_slice()
+            && matches!(
+                value.data_type(),
+                DataType::Duration(_) | DataType::Interval(_)
+            )
+            && let Some(fine) = Fine::of(part)
+        {
+            let kind = args.return_field.data_type();
+            return Ok(match value {
+                ColumnarValue::Array(values) => {
+                    ColumnarValue::Array(cast(&fine.of_values(values)?, kind)?)
+                }
+                ColumnarValue::Scalar(value) => {
+                    let found = cast(&fine.of_values(&value.to_array()?)?, kind)?;
+                    ColumnarValue::Scalar(ScalarValue::try_from_array(&found, 0)?)
+                }
+            });
+        }
+        if let [_, value] = args.args.as_mut_slice()
             && matches!(value.data_type(), DataType::Duration(_))
-            && !is_total(Some(part))
         {
             *value = match &value {
                 ColumnarValue::Array(values) => ColumnarValue::Array(in_days(values)?),

@@ -248,15 +248,32 @@ fn in_list(mut list: InList) -> Transformed<Expr> {
             ..list
         }));
     };
+    let changed = extend_by_zeros(&mut list.list, &constants);
+    Transformed::new_transformed(Expr::InList(list), changed)
+}
+
+/// Adds the other zero to constants with a zero, unless it is there.
+pub(super) fn with_both_zeros(list: &mut Vec<Expr>) {
+    let constants = list.iter().filter_map(|item| match item {
+        Expr::Literal(value, _) => Some(value.clone()),
+        _ => None,
+    });
+    let constants: Vec<ScalarValue> = constants.collect();
+    extend_by_zeros(list, &constants);
+}
+
+fn extend_by_zeros(list: &mut Vec<Expr>, constants: &[ScalarValue]) -> bool {
     let zeros = constants.iter().filter_map(|item| match item {
         ScalarValue::Float64(Some(number)) if *number == 0.0 => Some(ScalarValue::from(-*number)),
         ScalarValue::Float32(Some(number)) if *number == 0.0 => Some(ScalarValue::from(-*number)),
         _ => None,
     });
+    // Values are the same here if their bits are.
+    let zeros = zeros.filter(|zero| !constants.contains(zero));
     let zeros: Vec<Expr> = zeros.map(|zero| Expr::Literal(zero, None)).collect();
     let changed = !zeros.is_empty();
-    list.list.extend(zeros);
-    Transformed::new_transformed(Expr::InList(list), changed)
+    list.extend(zeros);
+    changed
 }
 
 fn cases(case: Case, schema: &DFSchema) -> Transformed<Expr> {

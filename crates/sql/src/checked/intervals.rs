@@ -3,15 +3,12 @@
 
 use std::sync::Arc;
 
-use datafusion::arrow::array::{
-    Array, ArrayRef, AsArray, BooleanArray, Decimal128Array, IntervalMonthDayNanoArray,
-};
+use datafusion::arrow::array::{ArrayRef, AsArray, Decimal128Array, IntervalMonthDayNanoArray};
 use datafusion::arrow::compute::cast;
 use datafusion::arrow::datatypes::{
-    DataType, Decimal128Type, Int64Type, IntervalMonthDayNano, IntervalMonthDayNanoType,
-    IntervalUnit, TimeUnit,
+    DataType, Int64Type, IntervalMonthDayNano, IntervalMonthDayNanoType, IntervalUnit, TimeUnit,
 };
-use datafusion::common::{Result, ScalarValue, internal_err, plan_err};
+use datafusion::common::{Result, ScalarValue, exec_err, internal_err};
 use datafusion::logical_expr::expr::ScalarFunction;
 use datafusion::logical_expr::{
     ColumnarValue, Expr, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
@@ -68,73 +65,6 @@ impl ScalarUDFImpl for Length {
     }
 }
 
-/// The name of `a BETWEEN low AND high` of intervals, as a function.
-pub(crate) const BETWEEN: &str = "interval_between";
-
-/// Whether an interval is as long as others, or between them.
-#[derive(Debug, PartialEq, Eq, Hash)]
-pub(super) struct Between {
-    signature: Signature,
-}
-
-impl Between {
-    pub(super) fn new() -> Self {
-        Self {
-            signature: Signature::any(3, Volatility::Immutable),
-        }
-    }
-}
-
-impl ScalarUDFImpl for Between {
-    fn name(&self) -> &'static str {
-        BETWEEN
-    }
-
-    fn signature(&self) -> &Signature {
-        &self.signature
-    }
-
-    fn return_type(&self, kinds: &[DataType]) -> Result<DataType> {
-        let is_length = |kind: &DataType| {
-            matches!(
-                kind,
-                DataType::Interval(_) | DataType::Duration(_) | DataType::Null
-            )
-        };
-        match kinds.iter().find(|kind| !is_length(kind)) {
-            None => Ok(DataType::Boolean),
-            Some(other) => {
-                plan_err!("BETWEEN compares intervals with intervals, and not with {other}")
-            }
-        }
-    }
-
-    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
-        let arrays = ColumnarValue::values_to_arrays(&args.args)?;
-        let lengths: Vec<ArrayRef> = arrays.iter().map(lengths).collect::<Result<_>>()?;
-        let [values, low, high] = lengths.as_slice() else {
-            return internal_err!("BETWEEN takes a value and two bounds");
-        };
-        let [values, low, high] = [values, low, high].map(AsArray::as_primitive::<Decimal128Type>);
-        let found: BooleanArray = (values.iter().zip(low.iter()).zip(high.iter()))
-            .map(|((value, low), high)| {
-                let is_after = value.zip(low).map(|(value, low)| value >= low);
-                let is_before = value.zip(high).map(|(value, high)| value <= high);
-                match (is_after, is_before) {
-                    (Some(false), _) | (_, Some(false)) => Some(false),
-                    (Some(true), Some(true)) => Some(true),
-                    _ => None,
-                }
-            })
-            .collect();
-        let is_constant = |value: &ColumnarValue| matches!(value, ColumnarValue::Scalar(_));
-        Ok(match args.args.iter().all(is_constant) {
-            true => ColumnarValue::Scalar(ScalarValue::try_from_array(&found, 0)?),
-            false => ColumnarValue::Array(Arc::new(found)),
-        })
-    }
-}
-
 fn lengths(values: &ArrayRef) -> Result<ArrayRef> {
     let lengths: Decimal128Array = match values.data_type() {
         DataType::Duration(unit) => {
@@ -173,17 +103,22 @@ pub(super) fn in_days(durations: &ArrayRef) -> Result<ArrayRef> {
     let day = DAY / nanos;
     let counts = cast(durations, &DataType::Int64)?;
     let intervals = counts.as_primitive::<Int64Type>().iter().map(|count| {
-        let count = i128::from(count?);
-        let days = i32::try_from(count / day).ok()?;
-        let rest = i64::try_from(count % day * nanos).ok()?;
-        Some(IntervalMonthDayNano::new(0, days, rest))
+        let Some(count) = count.map(i128::from) else {
+            return Ok(None);
+        };
+        let days = i32::try_from(count / day);
+        let rest = i64::try_from(count % day * nanos);
+        match (days, rest) {
+            (Ok(days), Ok(rest)) => Ok(Some(IntervalMonthDayNano::new(0, days, rest))),
+            _ => exec_err!("a difference of times has more than 2147483647 days"),
+        }
     });
-    let intervals: IntervalMonthDayNanoArray = intervals.collect();
+    let intervals: IntervalMonthDayNanoArray = intervals.collect::<Result<_>>()?;
     Ok(Arc::new(intervals))
 }
 
 /// The nanoseconds of a unit of time.
-fn nanos_of(unit: TimeUnit) -> i128 {
+pub(super) fn nanos_of(unit: TimeUnit) -> i128 {
     match unit {
         TimeUnit::Second => 1_000_000_000,
         TimeUnit::Millisecond => 1_000_000,

@@ -18,6 +18,7 @@ mod extremes;
 mod floats;
 mod grouping_sets;
 mod intervals;
+mod lengths;
 mod local_times;
 mod minutes;
 mod now;
@@ -50,7 +51,6 @@ pub(crate) use cast_of::CAST_OF;
 pub(crate) use date_part::Extract;
 pub(crate) use dependencies::PlainRelations;
 pub(crate) use grouping_sets::analyzer_rules;
-pub(crate) use intervals::BETWEEN;
 pub(crate) use one_way::one_way;
 pub(crate) use operators::Operators;
 pub(crate) use physical::physical_rules;
@@ -83,13 +83,14 @@ pub(crate) fn register(context: &SessionContext, limit: usize) {
     context.register_udf(ScalarUDF::from(date_part::DatePart::new()));
     context.register_udf(ScalarUDF::from(date_trunc::DateTrunc::new()));
     series::register(context);
-    context.register_udf(ScalarUDF::from(intervals::Between::new()));
     context.register_udf(ScalarUDF::from(now::Now::new()));
     let config = context.copied_config();
     let to_timestamp = to_timestamp::ToTimestamp::new(config.options());
     context.register_udf(ScalarUDF::from(to_timestamp));
     context.add_analyzer_rule(Arc::new(minutes::MinutesOfTimes));
     context.add_analyzer_rule(Arc::new(local_times::LocalTimes));
+    context.add_analyzer_rule(Arc::new(lengths::Lengths));
+    context.add_analyzer_rule(Arc::new(access::FieldsOfNull));
     size::register(context, limit);
 }
 

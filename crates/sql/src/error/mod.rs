@@ -247,6 +247,10 @@ fn described(error: &DataFusionError) -> Error {
             let reason = better.unwrap_or(reason);
             Error::invalid("the statement cannot be run").with("reason", reason)
         }
+        // As of `1 BETWEEN INTERVAL …`.
+        DataFusionError::Internal(_) if reason.contains("Failed to coerce types") => {
+            Error::invalid("the statement cannot be run").with("reason", reason)
+        }
         DataFusionError::Internal(_) => {
             Error::new(ErrorKind::Internal, "the query engine failed").with("reason", reason)
         }

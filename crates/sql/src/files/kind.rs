@@ -6,6 +6,8 @@ use std::path::Path;
 
 use datafusion::common::{Result, plan_err};
 
+use super::called::CalledContent;
+
 /// Compressed bytes that are read at once.
 const BUFFER_BYTES: usize = 128 << 10;
 /// The largest window of zstd, as a power of two: what a reader of a file keeps in memory.
@@ -42,11 +44,7 @@ impl Kind {
     /// An ending without a kind.
     pub(super) fn of(name: &str) -> Result<(Self, &str)> {
         let (rest, last) = split_ending(name);
-        let packing = match last.to_ascii_lowercase().as_str() {
-            ".gz" => Packing::Gzip,
-            ".zst" => Packing::Zstd,
-            _ => Packing::None,
-        };
+        let packing = packing_of(last);
         let of_content = match packing {
             Packing::None => last,
             _ => split_ending(rest).1,
@@ -65,16 +63,52 @@ impl Kind {
                 .get(name.len() - last.len() - of_content.len()..)
                 .unwrap_or_default(),
         };
-        match (content, packing) {
-            (Some(Content::Parquet | Content::Arrow), Packing::Gzip | Packing::Zstd) => plan_err!(
-                "{name} is compressed as a whole: files of Parquet and Arrow are compressed inside; decompress it first"
-            ),
-            (Some(content), packing) => Ok((Self { content, packing }, ending)),
-            (None, _) => plan_err!(
+        match content {
+            Some(content) => Ok((Self::checked(name, content, packing)?, ending)),
+            None => plan_err!(
                 "{name} is neither a table nor a file of a known kind: a file's name ends in .parquet, .arrow, .feather, \
                  .arrows, .csv, .tsv, .json, .jsonl or .ndjson, and the last five may be followed by .gz or .zst"
             ),
         }
+    }
+
+    /// The kind of a file that a query reads by a call. Only its compression is told by the ending, and tabs.
+    ///
+    /// # Errors
+    /// A Parquet file that is compressed as a whole.
+    pub(super) fn of_call(name: &str, content: &CalledContent) -> Result<Self> {
+        let (rest, last) = split_ending(name);
+        let packing = packing_of(last);
+        let of_content = match packing {
+            Packing::None => last,
+            _ => split_ending(rest).1,
+        };
+        let content = match content {
+            CalledContent::Parquet => Content::Parquet,
+            CalledContent::Json => Content::Json,
+            CalledContent::Csv(_) if of_content.eq_ignore_ascii_case(".tsv") => {
+                Content::Delimited(b'\t')
+            }
+            CalledContent::Csv(_) => Content::Delimited(b','),
+        };
+        Self::checked(name, content, packing)
+    }
+
+    fn checked(name: &str, content: Content, packing: Packing) -> Result<Self> {
+        match (content, packing) {
+            (Content::Parquet | Content::Arrow, Packing::Gzip | Packing::Zstd) => plan_err!(
+                "{name} is compressed as a whole: files of Parquet and Arrow are compressed inside; decompress it first"
+            ),
+            (content, packing) => Ok(Self { content, packing }),
+        }
+    }
+}
+
+fn packing_of(ending: &str) -> Packing {
+    match ending.to_ascii_lowercase().as_str() {
+        ".gz" => Packing::Gzip,
+        ".zst" => Packing::Zstd,
+        _ => Packing::None,
     }
 }
 

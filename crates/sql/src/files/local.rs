@@ -50,8 +50,11 @@ pub(super) trait Reads: Debug + Send + Sync {
     fn columns(&self, file: &Path, records: usize) -> Result<(Schema, usize)>;
 
     /// The columns of a relation, made of those of its first files.
-    fn settled(&self, schema: Schema) -> Schema {
-        schema
+    ///
+    /// # Errors
+    /// The types of a column differ too much.
+    fn settled(&self, schemas: Vec<Schema>) -> Result<Schema> {
+        Ok(Schema::try_merge(schemas)?)
     }
 
     /// Begins to read a file.
@@ -129,7 +132,7 @@ impl FileFormat for LocalFormat {
                 break;
             }
         }
-        Ok(Arc::new(self.0.settled(Schema::try_merge(schemas)?)))
+        Ok(Arc::new(self.0.settled(schemas)?))
     }
 
     async fn infer_stats(

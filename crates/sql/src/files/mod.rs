@@ -1,6 +1,7 @@
 //! Files of the local disk as relations: `SELECT … FROM 'visits.parquet'`.
 
 mod arrow;
+mod called;
 mod kind;
 mod local;
 mod naming;
@@ -32,7 +33,13 @@ use kind::{Content, Kind};
 use local::LocalFormat;
 use text::Text;
 
+pub(crate) use called::{Called, CalledContent, CsvOptions};
 pub(crate) use naming::name_files;
+
+/// Whether a name in FROM is that of a file. The name of a table has neither dots nor slashes.
+pub(crate) fn is_file(name: &str) -> bool {
+    name.contains(['.', '/', ':']) || Called::is_name(name)
+}
 
 /// Opens files as relations.
 #[derive(Debug)]
@@ -61,16 +68,26 @@ impl FileTables {
     /// # Errors
     /// Another scheme than that of files, an ending without a format, or a file that cannot be read.
     pub(crate) async fn table(&self, name: &str) -> Result<Arc<dyn TableProvider>> {
+        let called = Called::of_name(name);
+        let name = called.as_ref().map_or(name, |called| &called.path);
+        let content = called.as_ref().map(|called| &called.content);
         if name.contains("://") {
             return plan_err!("{name} is not a local file: give a path, such as 'visits.parquet'");
         }
-        let (kind, ending) = Kind::of(name)?;
+        let (kind, ending) = match content {
+            None => Kind::of(name)?,
+            // The call names the content, and the files may have any ending.
+            Some(content) => (Kind::of_call(name, content)?, ""),
+        };
         let limit = self.record_limit;
         let format: Arc<dyn FileFormat> = match (kind.content, kind.packing) {
             (Content::Parquet, _) => Arc::new(ParquetFormat::default()),
             (Content::Arrow, _) => Arc::new(LocalFormat(Arc::new(Arrow::new(limit)))),
             (Content::Delimited(delimiter), packing) => {
-                let text = Text::delimited(delimiter, packing, limit);
+                let mut text = Text::delimited(delimiter, packing, limit);
+                if let Some(CalledContent::Csv(options)) = content {
+                    text = text.with_options(options);
+                }
                 Arc::new(LocalFormat(Arc::new(text)))
             }
             (Content::Json, packing) => Arc::new(LocalFormat(Arc::new(Text::json(packing, limit)))),

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use datafusion::arrow::array::{Array, AsArray, RecordBatch, StringArray};
-use ostrakon_cell::{ColumnUpdate, Error, ErrorKind, Result};
+use ostrakon_cell::{ColumnUpdate, Error, ErrorKind, Result, VisibilityExpression};
 
 use super::RecordWriter;
 use super::kind::Values;
@@ -19,6 +19,37 @@ pub(crate) struct Changed {
     pub(crate) columns: Arc<[usize]>,
     /// Whether the records have new labels, too. Then all columns have values.
     pub(crate) has_labels: bool,
+}
+
+impl Changed {
+    /// Whether the new labels of a batch are labels. It is asked before anything of the batch is written.
+    ///
+    /// # Errors
+    /// A label that is NULL or malformed.
+    pub(crate) fn check_labels(&self, batch: &RecordBatch) -> Result<()> {
+        let labels = match self.has_labels {
+            true => batch
+                .columns()
+                .last()
+                .and_then(|last| last.as_string_opt::<i32>()),
+            false => None,
+        };
+        let mut known: Option<&str> = None;
+        for label in labels.into_iter().flatten() {
+            let Some(label) = label else {
+                return Err(null_label());
+            };
+            if known != Some(label) {
+                VisibilityExpression::parse(label.as_bytes())?;
+                known = Some(label);
+            }
+        }
+        Ok(())
+    }
+}
+
+fn null_label() -> Error {
+    Error::invalid("the new label of a record is NULL: write '' for no label")
 }
 
 /// The new values of a batch of records.
@@ -42,6 +73,21 @@ struct Before<'a> {
     /// By the places of columns in the schema.
     of_columns: HashMap<usize, Vec<&'a Cell>>,
     markers: Vec<&'a Cell>,
+}
+
+/// Labels of a record that is changed.
+#[derive(Default)]
+struct Labels<'a> {
+    written: Vec<Vec<u8>>,
+    removed: Vec<&'a [u8]>,
+}
+
+impl Labels<'_> {
+    fn add_written(&mut self, label: &[u8]) {
+        if self.written.iter().all(|written| written != label) {
+            self.written.push(label.to_vec());
+        }
+    }
 }
 
 impl RecordWriter {
@@ -70,9 +116,6 @@ impl RecordWriter {
             for (at, row) in rows.iter().enumerate() {
                 let at = chunk * CHUNK + at;
                 if let Some(cells) = present.remove(row) {
-                    if let Some(label) = new.label(at) {
-                        self.after_unseen(pending, row, label)?;
-                    }
                     let before = Before::new(row, &cells, &places);
                     self.change(pending, &before, &new, at)?;
                     updated += 1;
@@ -109,9 +152,7 @@ impl RecordWriter {
                 let labels = arrays.next().and_then(|labels| labels.as_string_opt());
                 let labels: &StringArray = labels.ok_or_else(other)?;
                 if labels.null_count() > 0 {
-                    return Err(Error::invalid(
-                        "the new label of a record is NULL: write '' for no label",
-                    ));
+                    return Err(null_label());
                 }
                 Some(labels)
             }
@@ -131,13 +172,21 @@ impl RecordWriter {
         new: &NewValues<'_>,
         at: usize,
     ) -> Result<()> {
+        // A label that the record shows already changes nothing: its other cells may have other ones.
         let given = new.label(at);
+        let given =
+            given.filter(|label| newest(before.cells).is_none_or(|cell| cell.visibility != *label));
+        if let Some(label) = given {
+            self.after_unseen(pending, before.row, label)?;
+        }
         // Of all labels of the record; only if it is needed.
         let mut required: Option<Vec<u8>> = None;
         self.mutation.reset(before.row);
-        let mut written = 0;
+        // The labels of cells that are written and of those that are removed.
+        let mut labels = Labels::default();
         for (place, values) in &new.columns {
-            let Some(column) = self.schema.columns.get(*place) else {
+            let schema = Arc::clone(&self.schema);
+            let Some(column) = schema.columns.get(*place) else {
                 continue;
             };
             let replaced = before.of_columns.get(place).map_or(&[][..], Vec::as_slice);
@@ -147,12 +196,15 @@ impl RecordWriter {
                 (Some(given), _) => given,
                 (None, Some(cell)) => &cell.visibility,
                 (None, None) if is_written && required.is_none() => {
-                    required.insert(self.present.required(before.cells, &self.label)?)
+                    let label = self.present.required(before.cells, &self.label)?;
+                    // The session may not see what it writes under its label.
+                    self.after_unseen(pending, before.row, &label)?;
+                    required.insert(label)
                 }
                 (None, None) => required.as_deref().unwrap_or_default(),
             };
             if is_written {
-                written += 1;
+                labels.add_written(label);
                 self.mutation.update(ColumnUpdate {
                     family: &column.family,
                     qualifier: &column.qualifier,
@@ -163,42 +215,60 @@ impl RecordWriter {
             }
             for cell in replaced {
                 if !is_written || cell.visibility != label {
+                    labels.removed.push(&cell.visibility);
                     self.mutation.update(deletion(cell))?;
                 }
             }
         }
-        self.mark(before, new, given, written == 0)?;
+        if let Some(given) = given {
+            // Those who see the new label see the record.
+            labels.removed = vec![given];
+        }
+        self.mark(before, new, &mut labels, given.is_some())?;
         match self.mutation.is_empty() {
             true => Ok(()),
             false => pending.writer.add(&self.mutation),
         }
     }
 
-    /// As a record that is inserted, one without values is a row with one empty cell. It tells no more than that the record
-    /// is there.
+    /// As a record that is inserted, one without values is a row with an empty cell. It tells no more than that the record
+    /// is there. A record stays for all who saw it: where no cell with a label that was removed is left, there is an empty
+    /// one.
     fn mark(
         &mut self,
         before: &Before<'_>,
         new: &NewValues<'_>,
-        given: Option<&[u8]>,
-        has_no_new: bool,
+        labels: &mut Labels<'_>,
+        is_relabelled: bool,
     ) -> Result<()> {
-        let changed = new.columns.iter();
-        let changed = changed.filter_map(|(place, _)| before.of_columns.get(place));
-        let removed = before.markers.len() + changed.map(Vec::len).sum::<usize>();
-        let is_marked = has_no_new && removed == before.cells.len();
-        let label = given.or_else(|| newest(before.cells).map(|cell| &*cell.visibility));
-        let label = label.unwrap_or_default();
-        if is_marked {
-            self.mutation.update(ColumnUpdate {
-                visibility: label,
-                value: Some(&[]),
-                ..ColumnUpdate::default()
-            })?;
+        if before.markers.is_empty() && labels.removed.is_empty() {
+            return Ok(());
         }
+        labels.removed.sort_unstable();
+        labels.removed.dedup();
+        let is_changed = |place| new.columns.iter().any(|(changed, _)| *changed == place);
+        let others = before.of_columns.iter();
+        let others = others.filter(|(place, _)| !is_changed(**place));
+        let others: Vec<&[u8]> = others
+            .flat_map(|(_, cells)| cells.iter().map(|cell| &*cell.visibility))
+            .collect();
+        let is_kept = |label: &[u8]| {
+            others.contains(&label) || labels.written.iter().any(|written| written == label)
+        };
         for cell in &before.markers {
-            if !is_marked || cell.visibility != label {
+            let stays = !is_relabelled || labels.removed.contains(&&*cell.visibility);
+            if !stays || is_kept(&cell.visibility) {
                 self.mutation.update(deletion(cell))?;
+            }
+        }
+        for label in &labels.removed {
+            let mut markers = before.markers.iter();
+            if !is_kept(label) && markers.all(|cell| cell.visibility != *label) {
+                self.mutation.update(ColumnUpdate {
+                    visibility: label,
+                    value: Some(&[]),
+                    ..ColumnUpdate::default()
+                })?;
             }
         }
         Ok(())

@@ -63,7 +63,8 @@ pub(super) async fn delete(
         session.authorizations.clone(),
         Vec::new(),
     );
-    let rows = Rows::Reserving(session.prepare(plan).await?, session.value_limit);
+    let plan = session.prepare(plan).await?;
+    let rows = Rows::Reserving(plan, session.value_limit, Box::new(|_| Ok(())));
     Ok(counted(rows, writer, RecordWriter::delete))
 }
 
@@ -115,9 +116,12 @@ fn writer(session: &SqlSession, name: &TableReference) -> Result<RecordWriter> {
 pub(super) enum Rows {
     Started(SendableRecordBatchStream),
     /// They are chosen by what is in the table that is changed, so the table is reserved before they are read. So many
-    /// bytes are collected before any is changed.
-    Reserving(Prepared, usize),
+    /// bytes are collected and checked before any is changed.
+    Reserving(Prepared, usize, Check),
 }
+
+/// Whether a batch can be written.
+pub(super) type Check = Box<dyn Fn(&RecordBatch) -> Result<()> + Send>;
 
 impl From<SendableRecordBatchStream> for Rows {
     fn from(rows: SendableRecordBatchStream) -> Self {
@@ -158,10 +162,18 @@ where
                     count += written;
                 }
             }
-            Rows::Reserving(plan, bytes) => {
+            Rows::Reserving(plan, bytes, check) => {
                 let _reserved = writer.reserve().await;
                 (writer, ()) = on_thread(writer, |writer| writer.read_others()).await?;
-                let mut rows = ahead(plan.start()?);
+                let rows = plan.start()?;
+                let schema = rows.schema();
+                let rows = rows.map(move |batch| {
+                    let batch = batch?;
+                    check(&batch).map_err(external)?;
+                    Ok(batch)
+                });
+                let rows = RecordBatchStreamAdapter::new(schema, rows);
+                let mut rows = ahead(Box::pin(rows));
                 let mut first = collected(&mut rows, bytes).await?.into_iter();
                 while let Some(batch) = next_of(&mut first, &mut rows).await {
                     let step = async { written_of(writer, batch?, &action).await };
@@ -234,7 +246,9 @@ async fn next_of(
 fn after(error: DataFusionError, count: u64) -> DataFusionError {
     match count {
         0 => error,
-        count => external(of_query(error).with("changed", format!("{count} records before"))),
+        count => {
+            external(of_query(error).with("changed", format!("{count} records before, or more")))
+        }
     }
 }
 

@@ -3,13 +3,10 @@
 use std::ops::ControlFlow;
 
 use datafusion::sql::sqlparser::ast::{
-    BinaryOperator, DataType, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentList,
-    FunctionArguments, Ident, ObjectName, TimezoneInfo, TypedString, UnaryOperator, Value,
-    ValueWithSpan, VisitMut, visit_expressions_mut,
+    BinaryOperator, DataType, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments,
+    TimezoneInfo, TypedString, Value, ValueWithSpan, VisitMut, visit_expressions_mut,
 };
 use ostrakon_cell::{Error, ErrorKind, Result};
-
-use crate::checked::BETWEEN;
 
 /// Functions whose results are moments, although their types have no zone.
 const MOMENTS: [&str; 8] = [
@@ -21,6 +18,23 @@ const MOMENTS: [&str; 8] = [
     "to_timestamp_millis",
     "to_timestamp_nanos",
     "to_timestamp_seconds",
+];
+
+/// Functions whose results are moments if an argument is one.
+const KEEPING: [&str; 13] = [
+    "any_value",
+    "coalesce",
+    "date_bin",
+    "date_trunc",
+    "first_value",
+    "greatest",
+    "ifnull",
+    "last_value",
+    "least",
+    "max",
+    "min",
+    "nullif",
+    "nvl",
 ];
 
 /// Refuses an expression that is not understood as in other systems.
@@ -39,50 +53,6 @@ pub(super) fn check(expr: &Expr) -> Result<()> {
         Expr::Function(call) => check_pattern(call),
         _ => Ok(()),
     }
-}
-
-fn is_interval(expr: &Expr) -> bool {
-    match expr {
-        Expr::Nested(inner) | Expr::UnaryOp { expr: inner, .. } => is_interval(inner),
-        Expr::Cast { data_type, .. } => matches!(data_type, DataType::Interval { .. }),
-        expr => matches!(expr, Expr::Interval(_)),
-    }
-}
-
-/// A call in place of `a BETWEEN low AND high`, whose types the engine settles by itself.
-fn between_as_call(between: &mut Expr) {
-    let nothing = || Expr::value(Value::Null);
-    let Expr::Between {
-        expr,
-        negated,
-        low,
-        high,
-    } = std::mem::replace(between, nothing())
-    else {
-        return;
-    };
-    let argument = |expr: Box<Expr>| FunctionArg::Unnamed(FunctionArgExpr::Expr(*expr));
-    let call = Expr::Function(Function {
-        name: ObjectName::from(vec![Ident::new(BETWEEN)]),
-        uses_odbc_syntax: false,
-        parameters: FunctionArguments::None,
-        args: FunctionArguments::List(FunctionArgumentList {
-            duplicate_treatment: None,
-            args: vec![argument(expr), argument(low), argument(high)],
-            clauses: Vec::new(),
-        }),
-        filter: None,
-        null_treatment: None,
-        over: None,
-        within_group: Vec::new(),
-    });
-    *between = match negated {
-        true => Expr::UnaryOp {
-            op: UnaryOperator::Not,
-            expr: Box::new(call),
-        },
-        false => call,
-    };
 }
 
 /// Gives a pattern with another escape character the one of the engine.
@@ -154,7 +124,6 @@ fn check_pattern(call: &Function) -> Result<()> {
 /// Writes expressions as the engine understands them, once columns have their names.
 ///
 /// * `LIKE p ESCAPE 'c'` becomes a pattern with the engine's character, which is the backslash.
-/// * `BETWEEN` of intervals becomes a call of a function that compares their lengths.
 /// * `AT TIME ZONE` of a moment converts it to the zone. The engine's moments have no zone, and it would take their time in
 ///   UTC for one of the zone.
 ///
@@ -178,9 +147,6 @@ pub(super) fn rewrite(statement: &mut impl VisitMut) -> Result<()> {
                 {
                     return ControlFlow::Break(error);
                 }
-            }
-            Expr::Between { low, high, .. } if is_interval(low) || is_interval(high) => {
-                between_as_call(expr);
             }
             Expr::AtTimeZone { timestamp, .. } => convert(timestamp),
             _ => {}
@@ -210,9 +176,22 @@ fn is_moment(expr: &Expr) -> bool {
         Expr::Nested(inner) => is_moment(inner),
         Expr::BinaryOp {
             left,
-            op: BinaryOperator::Plus | BinaryOperator::Minus,
+            op: BinaryOperator::Plus,
+            right,
+        } => is_moment(left) || is_moment(right),
+        Expr::BinaryOp {
+            left,
+            op: BinaryOperator::Minus,
+            right,
+        } => is_moment(left) && !is_moment(right),
+        Expr::Case {
+            conditions,
+            else_result,
             ..
-        } => is_moment(left),
+        } => {
+            let results = conditions.iter().map(|branch| &branch.result);
+            results.chain(else_result.as_deref()).any(is_moment)
+        }
         Expr::TypedString(TypedString { data_type, .. }) | Expr::Cast { data_type, .. } => {
             matches!(
                 data_type,
@@ -222,9 +201,22 @@ fn is_moment(expr: &Expr) -> bool {
         Expr::Function(call) => {
             let name = call.name.to_string().to_ascii_lowercase();
             MOMENTS.contains(&name.as_str())
+                || KEEPING.contains(&name.as_str()) && arguments(call).any(is_moment)
         }
         _ => false,
     }
+}
+
+/// The arguments of a call that are expressions.
+fn arguments(call: &Function) -> impl Iterator<Item = &Expr> {
+    let list = match &call.args {
+        FunctionArguments::List(list) => list.args.as_slice(),
+        _ => &[],
+    };
+    list.iter().filter_map(|argument| match argument {
+        FunctionArg::Unnamed(FunctionArgExpr::Expr(expr)) => Some(expr),
+        _ => None,
+    })
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ mod create;
 mod describe;
 mod dialect;
 mod exchange;
+mod file_calls;
 mod ignored;
 mod insertion;
 mod memory;

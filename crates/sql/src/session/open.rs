@@ -376,7 +376,7 @@ impl SqlSession {
                 .resolve_table_references(statement)
                 .unwrap_or_default()
             {
-                let file = reference.table().contains(['.', '/', ':']);
+                let file = files::is_file(reference.table());
                 let foreign = reference.schema() == Some("information_schema");
                 let there = self.context.table_provider(reference.clone()).await;
                 let created = created.as_ref() == Some(&reference);

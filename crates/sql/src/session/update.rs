@@ -52,7 +52,10 @@ pub(super) async fn update(
         session.authorizations.clone(),
         session.label(),
     );
-    let rows = Rows::Reserving(session.prepare(plan).await?, session.value_limit);
+    let plan = session.prepare(plan).await?;
+    let labels = changed.clone();
+    let check = Box::new(move |batch: &_| labels.check_labels(batch));
+    let rows = Rows::Reserving(plan, session.value_limit, check);
     Ok(counted(rows, writer, move |writer, batch| {
         writer.update(batch, &changed)
     }))

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use ostrakon_cell::lexicoder::{encode_f64, encode_i64, push_part};
-use ostrakon_cell::{Mutation, MutationBatch, Scanner, Source, TableOptions};
+use ostrakon_cell::{ColumnUpdate, Mutation, MutationBatch, Scanner, Source, TableOptions};
 use ostrakon_store::clock::ManualClock;
 use ostrakon_store::vfs::MemoryVfs;
 use ostrakon_store::{Components, Store, StoreOptions};
@@ -206,7 +206,8 @@ fn an_update_keeps_labels() {
     // Each value has the label of the one it replaces, and one in a new column that of its record.
     assert_eq!(labels(1), ["v|a", "w|c"]);
     assert_eq!(labels(2), ["v|b", "w|b"]);
-    assert_eq!(labels(3), ["w|b&c"]);
+    // Those who saw the record still do.
+    assert_eq!(labels(3), ["|b", "w|b&c"]);
     // A session changes what it sees.
     let a = session_of(&source, &["a"]);
     assert_eq!(rows(&a, "UPDATE t SET v = 0, w = 9"), ["1"]);
@@ -238,7 +239,46 @@ fn an_update_keeps_labels() {
     rows(&all, "UPDATE t SET v = NULL WHERE k = 4");
     assert_eq!(labels(4), ["|b"]);
     rows(&all, "UPDATE t SET v = 1 WHERE k = 4");
-    assert_eq!(labels(4), ["v|b&c"]);
+    assert_eq!(labels(4), ["|b", "v|b&c"]);
+}
+
+/// A label that a record shows already changes nothing of it, and a record stays for those who saw it.
+#[test]
+fn an_update_neither_publishes_nor_removes() {
+    let source = store();
+    let [all, public] = [&["hr"][..], &[]].map(|names| session_of(&source, names));
+    rows(
+        &all,
+        "CREATE TABLE t (k BIGINT, name VARCHAR, salary BIGINT, l VARCHAR, PRIMARY KEY (k)) WITH (label = 'l')",
+    );
+    rows(&public, "INSERT INTO t VALUES (1, 'ann', NULL, ''), (2, 'bob', NULL, '')");
+    rows(&all, "SET label = 'hr'");
+    rows(&all, "UPDATE t SET salary = 100");
+    rows(&all, "UPDATE t SET name = 'eve' WHERE k = 1");
+    rows(&all, "UPDATE t SET l = l");
+    assert_eq!(
+        rows(&public, "SELECT * FROM t"),
+        ["1|eve|NULL|", "2|bob|NULL|"]
+    );
+    rows(&all, "UPDATE t SET name = NULL");
+    for _ in 0..2 {
+        assert_eq!(
+            rows(&public, "SELECT k, name, salary FROM t"),
+            ["1|NULL|NULL", "2|NULL|NULL"]
+        );
+        rows(&all, "UPDATE t SET salary = salary + 1");
+    }
+    rows(&all, "UPDATE t SET salary = NULL");
+    assert_eq!(rows(&public, "SELECT k FROM t"), ["1", "2"]);
+    rows(&public, "UPDATE t SET name = 'zoe' WHERE k = 2");
+    assert_eq!(rows(&public, "SELECT name FROM t"), ["NULL", "zoe"]);
+    // A column with cells under two labels.
+    let [x, y, both] = [&["x"][..], &["y"], &["x", "y"]].map(|names| session_of(&source, names));
+    rows(&x, "INSERT INTO t VALUES (9, 'x', NULL, 'x')");
+    rows(&y, "INSERT INTO t VALUES (9, 'y', NULL, 'y')");
+    rows(&both, "UPDATE t SET name = name || '!' WHERE k = 9");
+    assert_eq!(rows(&y, "SELECT name FROM t WHERE k = 9"), ["y!"]);
+    assert_eq!(rows(&x, "SELECT name FROM t WHERE k = 9"), ["NULL"]);
 }
 
 /// A value in a column that was NULL is as secret as all that its writer sees of the record.
@@ -351,6 +391,44 @@ fn an_update_that_fails_changes_nothing() {
     assert_eq!(rows(&session, "SELECT sum(n) FROM t"), ["0"]);
     assert_eq!(rows(&session, "UPDATE t SET n = n + 1"), ["20000"]);
     assert_eq!(rows(&session, "SELECT sum(n) FROM t"), ["20000"]);
+    rows(
+        &session,
+        "CREATE TABLE l (k BIGINT, v BIGINT, l VARCHAR, PRIMARY KEY (k)) WITH (label = 'l')",
+    );
+    rows(&session, "INSERT INTO l SELECT value, 1, '' FROM range(20000)");
+    for last in ["'a&&b'", "NULL"] {
+        let update = format!("UPDATE l SET v = 0, l = CASE WHEN k < 19999 THEN '' ELSE {last} END");
+        let failed = try_rows(&session, &update).unwrap_err();
+        assert!(!failed.to_string().contains("changed"), "{failed}");
+        assert_eq!(rows(&session, "SELECT sum(v) FROM l"), ["20000"]);
+    }
+}
+
+/// Two values of one time under labels that their writer does not see: the last one counts.
+#[test]
+fn an_update_under_an_unseen_label_is_newer() {
+    let source = store();
+    let [all, none] = [&["a", "b"][..], &[]].map(|names| session_of(&source, names));
+    rows(&none, "CREATE TABLE t (k BIGINT, v BIGINT, PRIMARY KEY (k))");
+    rows(&none, "INSERT INTO t VALUES (1, NULL)");
+    // The clock of the table stands still behind an entry of the future.
+    let table = source.table("t").unwrap();
+    let mut batch = MutationBatch::new();
+    let mut mutation = Mutation::new(b"later".to_vec());
+    mutation
+        .update(ColumnUpdate {
+            timestamp: Some(4_000_000_000_000),
+            value: Some(b"x"),
+            ..ColumnUpdate::default()
+        })
+        .unwrap();
+    batch.push(&mutation).unwrap();
+    table.write(batch, None).unwrap();
+    for (label, value) in [("a", 1), ("b", 2), ("a", 3), ("b", 4)] {
+        rows(&none, &format!("SET label = '{label}'"));
+        rows(&none, &format!("UPDATE t SET v = {value} WHERE k = 1"));
+        assert_eq!(rows(&all, "SELECT v FROM t WHERE k = 1"), [value.to_string()]);
+    }
 }
 
 /// A cell that the reader may not see is a null; a row of which none is visible is no record.

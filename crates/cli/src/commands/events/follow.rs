@@ -16,7 +16,7 @@ use std::io::BufRead;
 
 use super::followed::{Head, Position, Positions, Seen, beginning, is_whole, new_lines, note_key};
 use super::ingest::{
-    Rejects, Total, add_part, add_row, check_renamed, options, tell, warn_of_another_kind,
+    Rejects, Total, add_part, add_row, check_source, options, tell, warn_of_another_kind,
 };
 use super::logs::{Content, Reading, shown};
 use crate::args::EventsIngestArgs;
@@ -24,6 +24,9 @@ use crate::commands::access::{Absent, Access};
 use crate::failure::{Failure, Result};
 use crate::interrupt::Watch;
 use crate::output::{Output, counted};
+
+/// Files that a message names before it counts the rest.
+const NAMED: usize = 5;
 
 /// How long a look at Ctrl-C may be away.
 const TURN: Duration = Duration::from_millis(100);
@@ -108,7 +111,16 @@ pub(super) fn run(access: &Access, args: &EventsIngestArgs, out: &mut Output) ->
     }
     follower.rejects.flush()?;
     let seconds = started.elapsed().as_secs_f64();
-    tell(args, &follower.total, &follower.rejects, seconds, out)
+    let told = tell(args, &follower.total, &follower.rejects, seconds, out);
+    match (follower.unread(), told) {
+        (None, told) => told,
+        (Some(unread), Ok(())) => Err(unread),
+        // Of both, the last message is the one with the exit code.
+        (Some(unread), Err(rejected)) => {
+            unread.warn();
+            Err(rejected)
+        }
+    }
 }
 
 impl Follower<'_> {
@@ -119,6 +131,29 @@ impl Follower<'_> {
             std::thread::sleep(TURN.min(interval));
         }
         self.watch.stopped()
+    }
+
+    /// The failure that reports files that were not read, whose reasons were told before.
+    fn unread(&self) -> Option<Failure> {
+        if self.failed.is_empty() {
+            return None;
+        }
+        let count = counted(self.failed.len() as u64, "file was", "files were");
+        let names: Vec<String> = self
+            .failed
+            .keys()
+            .take(NAMED)
+            .map(|path| shown(path))
+            .collect();
+        let more = self.failed.len() - names.len();
+        let mut names = names.join(", ");
+        if more > 0 {
+            names.push_str(&format!(" and {more} more"));
+        }
+        let failure = Failure::outcome(format!("{count} not read; all others are stored"));
+        Some(failure.with("not read", names).next(
+            "correct them, and they are read by the next run; or choose the files to read with --name",
+        ))
     }
 
     /// Reads what is new; whether there was something.
@@ -135,7 +170,7 @@ impl Follower<'_> {
                 self.positions = Some(known(&notes));
                 self.definition = Some(store.get(&self.args.name)?);
             }
-            check_renamed(&store.get(&self.args.name)?, &self.args.source)?;
+            check_source(&store.get(&self.args.name)?, &self.args.source)?;
             let mut ingest = store.ingest(&self.args.name, options(self.args))?;
             let mut news = false;
             for path in &files {
@@ -241,7 +276,11 @@ impl Follower<'_> {
     ) -> Result<bool, Trouble> {
         match self.reading.open(path).map_err(Trouble::Input)?.content {
             Content::Text(text, input) => {
-                self.add_text(ingest, path, (&text, input), |_, _| Ok(()))?;
+                let whole = Rest {
+                    lines_before: &mut || Ok(0),
+                    tell: &mut |_, _| Ok(()),
+                };
+                self.add_text(ingest, path, (&text, input), whole)?;
             }
             Content::Rows(rows) => self.add_rows(ingest, path, rows)?,
         }
@@ -288,12 +327,17 @@ impl Follower<'_> {
         };
         // The position in the file after what was read of the input.
         let place = |read: u64| (new.start + read.saturating_sub(new.head)).min(new.end);
-        let read = self.add_text(ingest, path, (&text, input), |ingest, read| {
-            if let Some(at) = new.position(place(read), file).map_err(about(path))? {
-                ingest.note(&note_key(path, file), at.to_text().as_bytes());
-            }
-            Ok(())
-        });
+        let mut counting = file.try_clone().map_err(about(path))?;
+        let rest = Rest {
+            lines_before: &mut || new.lines_before(&mut counting).map_err(about(path)),
+            tell: &mut |ingest, read| {
+                if let Some(at) = new.position(place(read), file).map_err(about(path))? {
+                    ingest.note(&note_key(path, file), at.to_text().as_bytes());
+                }
+                Ok(())
+            },
+        };
+        let read = self.add_text(ingest, path, (&text, input), rest);
         let read = match read {
             // The next look finds what the file holds now. What was stored of its old lines is not stored again.
             Err(Trouble::Input(_)) if new.has_changed() => return Ok(true),
@@ -328,16 +372,24 @@ impl Follower<'_> {
         ingest: &mut Ingest,
         path: &Path,
         (text, input): (&LogText, Box<dyn BufRead + Send>),
-        mut tell: impl FnMut(&mut Ingest, u64) -> Result<()>,
+        rest: Rest<'_>,
     ) -> Result<Option<u64>, Trouble> {
         let mut reader = ingest.read_log(text, input);
-        while let Some(part) = reader
+        let mut before = None;
+        while let Some(mut part) = reader
             .next_part()
             .map_err(|error| Trouble::Input(error.into()))?
         {
             let position = part.position;
+            for rejected in &mut part.rejected {
+                let before = match before {
+                    Some(before) => before,
+                    None => *before.insert((rest.lines_before)()?),
+                };
+                rejected.line = rejected.line.saturating_add_signed(before);
+            }
             add_part(ingest, path, part, &mut self.rejects)?;
-            tell(ingest, position)?;
+            (rest.tell)(ingest, position)?;
             if self.watch.stopped() {
                 return Ok(Some(position));
             }
@@ -378,6 +430,15 @@ impl Follower<'_> {
         }
         Ok(())
     }
+}
+
+/// What is particular to a part of a file.
+struct Rest<'a> {
+    /// How many lines the file has before those of the input, without those that the input has twice. Asked once, if a line
+    /// is rejected.
+    lines_before: &'a mut dyn FnMut() -> Result<i64>,
+    /// Told how much of the input was read, after each part.
+    tell: &'a mut dyn FnMut(&mut Ingest, u64) -> Result<()>,
 }
 
 fn known(notes: &BTreeMap<Vec<u8>, Vec<u8>>) -> Positions {

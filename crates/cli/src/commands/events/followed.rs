@@ -142,6 +142,8 @@ pub(super) struct NewLines {
     pub(super) input: Box<dyn BufRead + Send>,
     /// Bytes of the input before those of the position.
     pub(super) head: u64,
+    /// Lines in these bytes.
+    head_lines: u64,
     /// Where the lines begin in the file,
     pub(super) start: u64,
     /// and where they end.
@@ -160,6 +162,22 @@ impl NewLines {
         // After the position was made: what it was made of is then what was read.
         let is_same = self.content.is_in(file)?;
         Ok(is_same.then_some(position))
+    }
+
+    /// How many more lines the file has before the position than the input has.
+    pub(super) fn lines_before(&self, file: &mut File) -> std::io::Result<i64> {
+        file.seek(SeekFrom::Start(0))?;
+        let mut before = BufReader::with_capacity(256 << 10, (&*file).take(self.start));
+        let mut lines = 0;
+        loop {
+            let read = before.fill_buf()?;
+            let length = read.len();
+            if length == 0 {
+                return Ok(lines - self.head_lines.cast_signed());
+            }
+            lines += memchr::memchr_iter(b'\n', read).count() as i64;
+            before.consume(length);
+        }
     }
 
     /// Whether reading failed because the file changed.
@@ -254,10 +272,12 @@ pub(super) fn new_lines(
         content: content.clone(),
     };
     let length = head.len() as u64;
+    let head_lines = memchr::memchr_iter(b'\n', &head).count() as u64;
     let input = Cursor::new(head).chain(rest.take(end - start));
     Ok(Some(NewLines {
         input: Box::new(BufReader::with_capacity(256 << 10, input)),
         head: length,
+        head_lines,
         start,
         end,
         content,

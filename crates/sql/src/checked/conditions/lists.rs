@@ -10,6 +10,8 @@ use datafusion::logical_expr::utils::disjunction;
 use datafusion::logical_expr::{BinaryExpr, Expr, Operator, lit};
 use datafusion::optimizer::simplify_expressions::THRESHOLD_INLINE_INLIST;
 
+use crate::checked::floats::with_both_zeros;
+
 /// Joins lists. The engine makes equalities of short lists, which are left alone.
 pub(super) fn with_lists(expr: Expr) -> Result<Transformed<Expr>> {
     expr.transform_down(|part| {
@@ -77,6 +79,12 @@ fn joined(parts: Vec<Expr>) -> Vec<Expr> {
                 let subject = Box::new(Expr::Column(column));
                 kept.push(Expr::InList(InList::new(subject, items, false)));
             }
+        }
+    }
+    for part in &mut kept {
+        if let Expr::InList(list) = part {
+            // An equality finds both zeros, and a list finds those that it has.
+            with_both_zeros(&mut list.list);
         }
     }
     kept

@@ -5,11 +5,13 @@
 //!   once. That moves its conditions to the join. An aggregate without GROUP BY, a window function or a LIMIT below
 //!   would then be computed for other rows.
 //! * An equality of such a query with a computed value becomes one of columns ([`computed`]).
+//! * Its HAVING above an aggregate without GROUP BY is forgotten ([`having`]).
 //! * `IN` of such a query, and `IN` whose NULL is not the same as false: as EXISTS ([`membership`]).
 //!
 //! EXISTS outside of filters is joined by [`marks`].
 
 mod computed;
+mod having;
 mod marks;
 mod membership;
 
@@ -52,7 +54,7 @@ fn replaced(plan: LogicalPlan, number: &mut usize) -> Result<Transformed<Logical
     let plan = match plan {
         // One of an expression, too; that is checked again with the expression.
         LogicalPlan::Subquery(subquery) => {
-            check(&subquery.subquery, true, Role::Value)?;
+            check(&subquery.subquery, true, Role::Unknown)?;
             let subquery = computed::with_columns(subquery, number)?;
             return Ok(subquery.update_data(LogicalPlan::Subquery));
         }
@@ -236,6 +238,7 @@ fn corrected(
             Ok(Transformed::new_transformed(exists, subquery.transformed))
         }
         Expr::ScalarSubquery(subquery) => {
+            let subquery = having::as_case(subquery)?;
             check(&subquery.subquery, true, Role::Value)?;
             let subquery = computed::with_columns(subquery, number)?;
             Ok(subquery.update_data(Expr::ScalarSubquery))
@@ -357,7 +360,9 @@ fn unnests(expr: &Expr) -> bool {
 /// How a subquery is used.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Role {
-    /// `(SELECT …)`: the engine keeps the row of an aggregate without input, and has NULL for one that HAVING removes.
+    /// It is looked at again where it is used.
+    Unknown,
+    /// `(SELECT …)`: the engine keeps the row of an aggregate without input, also if HAVING removes it.
     Value,
     /// The engine keeps such rows, also those that HAVING removes.
     Lateral,
@@ -369,7 +374,7 @@ enum Role {
 impl Role {
     /// Whether an aggregate without input has its row.
     fn is_one_row(self) -> bool {
-        matches!(self, Self::Value | Self::Lateral)
+        matches!(self, Self::Unknown | Self::Value | Self::Lateral)
     }
 }
 
@@ -385,11 +390,11 @@ fn check(plan: &LogicalPlan, is_top: bool, role: Role) -> Result<()> {
         LogicalPlan::Distinct(_) if role.is_one_row() && !has_one_row(plan) => refuse("DISTINCT"),
         LogicalPlan::Filter(filter) => {
             let is_own = !filter.predicate.contains_outer();
-            check_inputs(plan, is_top && is_own && role == Role::Value, role)
+            check_inputs(plan, is_top && is_own && role == Role::Unknown, role)
         }
         LogicalPlan::Limit(limit) => match role {
             // The engine refuses it.
-            Role::Value | Role::Lateral => Ok(()),
+            Role::Unknown | Role::Value | Role::Lateral => Ok(()),
             Role::Exists if is_top && skips_nothing(limit)? => check_inputs(plan, true, role),
             _ => refuse("LIMIT or OFFSET"),
         },

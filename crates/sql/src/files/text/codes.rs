@@ -5,19 +5,21 @@ use std::sync::Arc;
 
 use datafusion::arrow::array::AsArray;
 use datafusion::arrow::csv::ReaderBuilder;
+use datafusion::arrow::csv::reader::Format;
 use datafusion::arrow::datatypes::{DataType, Field, Schema};
 use datafusion::arrow::error::ArrowError;
 
-/// Values that are read at once.
+/// Values that are read at once, and the bytes of text after which fewer are.
 const BATCH_VALUES: usize = 1 << 16;
+const BATCH_BYTES: usize = 1 << 20;
 
 /// The columns of a file, where one of numbers whose first records have such a code is text.
 ///
 /// # Errors
 /// A record has other columns than the header.
 pub(super) fn as_text(
-    content: impl BufRead,
-    delimiter: u8,
+    mut content: impl BufRead,
+    format: Format,
     schema: Schema,
     records: usize,
 ) -> Result<Schema, ArrowError> {
@@ -31,16 +33,29 @@ pub(super) fn as_text(
     }
     let texts = schema.fields().iter();
     let texts = texts.map(|field| Field::new(field.name(), DataType::Utf8, true));
-    let rows = ReaderBuilder::new(Arc::new(Schema::new(texts.collect::<Vec<_>>())))
-        .with_header(true)
-        .with_delimiter(delimiter)
+    let mut decoder = ReaderBuilder::new(Arc::new(Schema::new(texts.collect::<Vec<_>>())))
+        .with_format(format)
         .with_projection(numbers.clone())
         .with_bounds(0, records)
         .with_batch_size((BATCH_VALUES / schema.fields().len().max(1)).max(1))
-        .build_buffered(content)?;
+        .build_decoder();
     let mut codes = vec![false; numbers.len()];
-    for rows in rows {
-        for (column, has_code) in rows?.columns().iter().zip(&mut codes) {
+    loop {
+        let mut batch_bytes = 0;
+        // The decoder holds all fields of a batch, also those that are not looked at.
+        while batch_bytes < BATCH_BYTES {
+            let text = content.fill_buf()?;
+            let taken = decoder.decode(text)?;
+            content.consume(taken);
+            batch_bytes += taken;
+            if taken == 0 {
+                break;
+            }
+        }
+        let Some(rows) = decoder.flush()? else {
+            break;
+        };
+        for (column, has_code) in rows.columns().iter().zip(&mut codes) {
             *has_code |= column.as_string::<i32>().iter().flatten().any(is_code);
         }
     }

@@ -1,9 +1,11 @@
-//! CSV and TSV files with a header line, and JSON lines.
+//! CSV and TSV files, and JSON lines.
 
 mod codes;
 mod columns;
+mod fields;
 mod followed;
 mod header;
+mod merge;
 mod objects;
 mod quotes;
 mod reader;

@@ -5,8 +5,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use datafusion::arrow::csv::ReaderBuilder as DelimitedBuilder;
-use datafusion::arrow::csv::reader::{Decoder as DelimitedDecoder, Format};
-use datafusion::arrow::datatypes::{DataType, Schema, SchemaRef};
+use datafusion::arrow::csv::reader::Decoder as DelimitedDecoder;
+use datafusion::arrow::datatypes::{Schema, SchemaRef};
 use datafusion::arrow::error::ArrowError;
 use datafusion::arrow::json::ReaderBuilder as JsonBuilder;
 use datafusion::arrow::json::reader::{
@@ -18,9 +18,11 @@ use datafusion::error::DataFusionError;
 use memchr::{memchr, memchr_iter, memrchr};
 use parking_lot::Mutex;
 
-use super::columns::{Columns, check_names};
+use super::columns::Columns;
+use super::fields::Fields;
 use super::followed::{Followed, Records};
-use super::{codes, header, whole};
+use super::{codes, header, merge, whole};
+use crate::files::called::CsvOptions;
 use crate::files::kind::Packing;
 use crate::files::local::{Reads, ReadsRows, Wanted};
 
@@ -46,6 +48,8 @@ pub(in crate::files) struct Text {
     packing: Packing,
     /// The most bytes of a record.
     limit: usize,
+    /// Of delimited text.
+    fields: Fields,
 }
 
 impl Text {
@@ -55,6 +59,15 @@ impl Text {
             records: Records::Delimited(delimiter),
             packing,
             limit,
+            fields: Fields::default(),
+        }
+    }
+
+    /// The same, read as a query says.
+    pub(in crate::files) fn with_options(self, options: &CsvOptions) -> Self {
+        Self {
+            fields: Fields::new(options),
+            ..self
         }
     }
 
@@ -64,6 +77,7 @@ impl Text {
             records: Records::Json,
             packing,
             limit: limit / JSON_SHARE,
+            fields: Fields::default(),
         }
     }
 
@@ -84,12 +98,13 @@ impl Text {
     /// # Errors
     /// The file cannot be read.
     fn records(&self, file: &Path) -> Result<Records> {
-        match self.records {
-            Records::Delimited(b',') => {
+        match (self.records, self.fields.delimiter()) {
+            (Records::Delimited(_), Some(delimiter)) => Ok(Records::Delimited(delimiter)),
+            (Records::Delimited(b','), None) => {
                 let delimiter = header::delimiter(file, self.packing)?;
                 Ok(Records::Delimited(delimiter))
             }
-            records => Ok(records),
+            (records, _) => Ok(records),
         }
     }
 
@@ -129,15 +144,23 @@ impl Reads for Text {
     }
 
     fn columns(&self, file: &Path, records: usize) -> Result<(Schema, usize)> {
+        if let Some(declared) = self.fields.declared() {
+            return Ok((declared, records));
+        }
         let kind = self.records(file)?;
         let (content, failure) = self.content(file, kind)?;
         let found = match kind {
             Records::Delimited(delimiter) => {
-                let format = Format::default()
-                    .with_header(true)
-                    .with_delimiter(delimiter);
-                let found = format.infer_schema(content, Some(records));
-                found.and_then(|found| check_names(&found.0).map(|()| found))
+                let records = if self.fields.finds_types() {
+                    records
+                } else {
+                    0
+                };
+                let found = self
+                    .fields
+                    .format(delimiter)
+                    .infer_schema(content, Some(records));
+                found.and_then(|(found, read)| Ok((self.fields.named(&found)?, read)))
             }
             Records::Json => {
                 let mut read = 0;
@@ -152,23 +175,15 @@ impl Reads for Text {
         let schema = match kind {
             Records::Delimited(delimiter) => {
                 let (content, _) = self.content(file, kind)?;
-                codes::as_text(content, delimiter, schema, read)?
+                codes::as_text(content, self.fields.format(delimiter), schema, read)?
             }
             Records::Json => schema,
         };
         Ok((schema, read))
     }
 
-    /// A column without values in the first records is text: its type would allow none in the others.
-    fn settled(&self, schema: Schema) -> Schema {
-        let fields = schema.fields().iter().map(|field| {
-            let field = field.as_ref().clone();
-            match field.data_type() {
-                DataType::Null => field.with_data_type(DataType::Utf8),
-                _ => field,
-            }
-        });
-        Schema::new_with_metadata(fields.collect::<Vec<_>>(), schema.metadata().clone())
+    fn settled(&self, schemas: Vec<Schema>) -> Result<Schema> {
+        merge::merged(schemas)
     }
 
     fn open(&self, file: &Path, wanted: Wanted) -> Result<Box<dyn ReadsRows>> {
@@ -182,8 +197,7 @@ impl Reads for Text {
                 let rows = rows.clamp(1, wanted.rows.max(1));
                 let columns = Columns::new(&own, &wanted)?;
                 let builder = DelimitedBuilder::new(columns.of_file.clone())
-                    .with_header(true)
-                    .with_delimiter(delimiter)
+                    .with_format(self.fields.format(delimiter))
                     .with_batch_size(rows)
                     .with_projection(columns.read.clone());
                 Decoder::Delimited(Box::new(builder.build_decoder()), columns)

@@ -2,6 +2,7 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use datafusion::arrow::array::AsArray;
+use datafusion::arrow::datatypes::DataType;
 
 use super::super::followed::CHUNK;
 use super::*;
@@ -226,7 +227,9 @@ fn a_column_that_begins_without_values_has_those_that_follow() {
     let text = format!("a,b\n{}1,x\n", "1,\n".repeat(1000));
     let file = file(&folder, text.as_bytes());
     let reads = Text::delimited(b',', Packing::None, 1 << 20);
-    let schema = reads.settled(reads.columns(&file, 1000).unwrap().0);
+    let schema = reads
+        .settled(vec![reads.columns(&file, 1000).unwrap().0])
+        .unwrap();
     let wanted = Wanted {
         schema: Arc::new(schema),
         columns: vec![1],
@@ -328,7 +331,9 @@ fn values_of_json_are_read_as_they_are_written() {
     let after = |first: &str, last: &str| {
         let text = format!("{}{last}\n", format!("{first}\n").repeat(1000));
         let file = file(&folder, text.as_bytes());
-        let schema = reads.settled(reads.columns(&file, 1000).unwrap().0);
+        let schema = reads
+            .settled(vec![reads.columns(&file, 1000).unwrap().0])
+            .unwrap();
         values(&reads, &file, &schema)
     };
     let last = |first: &str, last: &str| after(first, last).unwrap().pop().unwrap();
@@ -383,7 +388,7 @@ fn codes_with_zeros_before_them_are_text() {
         assert_eq!(kinds, ["Int64", "Utf8", "Float64", "Null", "Utf8"]);
         let expected = ["1|10|0.5||1.5", "2|00123|0.0||02.5", "3|-07|10.0||"];
         assert_eq!(
-            values(&reads, &file, &reads.settled(schema)).unwrap(),
+            values(&reads, &file, &reads.settled(vec![schema]).unwrap()).unwrap(),
             expected
         );
         // Only the first records decide.

@@ -1,0 +1,140 @@
+//! `read_csv` and the other calls of `ostrakon sql` that read files.
+
+use std::io::Write as _;
+
+use super::run::Folder;
+
+fn rows(folder: &Folder, query: &str) -> String {
+    let rows = folder.run(&["sql", "-c", query, "--json"]).json();
+    let rows: Vec<String> = rows.iter().map(ToString::to_string).collect();
+    rows.join("\n")
+}
+
+#[test]
+fn calls_say_how_a_file_is_read() {
+    let folder = Folder::with_table();
+    folder.write("visits.txt", "a|7|NA\nb||2024-02-29 12:00:00\n");
+    for (call, expected) in [
+        (
+            "read_csv('visits.txt', header = false)",
+            "{\"column0\":\"a\",\"column1\":7,\"column2\":\"NA\"}\n\
+             {\"column0\":\"b\",\"column1\":null,\"column2\":\"2024-02-29 12:00:00\"}",
+        ),
+        (
+            "read_csv('visits.txt', header := 0, delim => '|', nullstr = 'NA', names = ['k', 'n', 't']) AS v",
+            "{\"k\":\"a\",\"n\":7,\"t\":null}\n{\"k\":\"b\",\"n\":null,\"t\":\"2024-02-29T12:00:00\"}",
+        ),
+        (
+            "read_csv('visits.txt', header = false, nullstr = 'NA', \
+             columns = {'k': 'VARCHAR', 'n': 'DOUBLE', 't': 'DATE'})",
+            "{\"k\":\"a\",\"n\":7.0,\"t\":null}\n{\"k\":\"b\",\"n\":null,\"t\":\"2024-02-29\"}",
+        ),
+        (
+            "read_csv('visits.txt', all_varchar = true)",
+            "{\"a\":\"b\",\"7\":null,\"NA\":\"2024-02-29 12:00:00\"}",
+        ),
+        (
+            "read_csv('visits.txt', header = true, names = ['k', 'n', 't'])",
+            "{\"k\":\"b\",\"n\":null,\"t\":\"2024-02-29T12:00:00\"}",
+        ),
+        (
+            "read_csv('visits.txt', header = false, delim = ';', names = ['line'])",
+            "{\"line\":\"a|7|NA\"}\n{\"line\":\"b||2024-02-29 12:00:00\"}",
+        ),
+    ] {
+        let found = rows(&folder, &format!("SELECT * FROM {call}"));
+        assert_eq!(found, expected, "{call}");
+    }
+    let sum = "SELECT sum(v.n) AS n, count(t) AS t \
+               FROM read_csv('visits.txt', header = false, nullstr = 'NA', names = ['k', 'n', 't']) v \
+               WHERE v.k = 'a'";
+    assert_eq!(rows(&folder, sum), r#"{"n":7,"t":0}"#);
+    // Without an alias, its name is that of the file, as for a name in quotes.
+    let named = "SELECT \"visits.txt\".column1 AS n FROM read_csv('visits.txt', header = false) \
+                 WHERE column0 = 'a'";
+    assert_eq!(rows(&folder, named), r#"{"n":7}"#);
+}
+
+#[test]
+fn calls_read_compressed_files_and_patterns_of_any_ending() {
+    let folder = Folder::with_table();
+    for part in 0..3 {
+        let mut packer = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        writeln!(packer, "{part};0{part}").unwrap();
+        folder.write(&format!("part-{part}.log.gz"), packer.finish().unwrap());
+    }
+    let query = "SELECT sum(column0) AS n, min(column1) AS code \
+                 FROM read_csv('part-*.log.gz', header = false)";
+    assert_eq!(rows(&folder, query), r#"{"n":3,"code":"00"}"#);
+    folder.write("lines", "{\"a\":1}\n{\"a\":2}\n");
+    let query = "SELECT sum(a) AS a FROM read_json('lines')";
+    assert_eq!(rows(&folder, query), r#"{"a":3}"#);
+    folder.ok(&["sql", "-c", "SELECT 1 AS a", "--output", "x.parquet"]);
+    std::fs::rename(folder.path("x.parquet"), folder.path("x")).unwrap();
+    assert_eq!(
+        rows(&folder, "SELECT a FROM read_parquet('x')"),
+        r#"{"a":1}"#
+    );
+}
+
+/// A first record that is taken for names, or names that are taken for a record, would be a wrong answer.
+#[test]
+fn calls_with_mistakes_are_refused() {
+    let folder = Folder::with_table();
+    folder.write("x.csv", "a,b\n1,x\n");
+    for (arguments, said) in [
+        (
+            "'x.csv', names = ['k', 'n']",
+            "header = true or header = false",
+        ),
+        (
+            "'x.csv', columns = {'k': 'BIGINT'}",
+            "header = true or header = false",
+        ),
+        ("'x.csv', header = false, names = ['k', 'k']", "named twice"),
+        (
+            "'x.csv', header = false, names = ['k']",
+            "the first line has 2 columns, and the query names 1",
+        ),
+        (
+            "'x.csv', header = true, columns = {'k': 'BIGINT', 'b': 'BIGINT'}",
+            "Error while parsing value 'x'",
+        ),
+        (
+            "'x.csv', header = true, columns = {'k': 'BIGINT'}",
+            "expected 1 got 2",
+        ),
+        (
+            "'x.csv', header = true, columns = {'k': 'BLOB', 'b': 'TEXT'}",
+            "one of the types BIGINT",
+        ),
+        ("'x.csv', header = 'no'", "needs true or false"),
+        ("'x.csv', delim = '||'", "one ASCII character"),
+        ("'x.csv', delim = ';', sep = ','", "given twice"),
+        ("'x.csv', skip = 1", "no such option"),
+        ("'x.csv', 1", "an option has a name and a value"),
+        ("header = true", "is its path"),
+        ("x", "is its path"),
+        ("", "is its path"),
+        ("'missing.csv', header = true", "missing.csv"),
+    ] {
+        let query = format!("SELECT * FROM read_csv({arguments})");
+        let output = folder.run(&["sql", "-c", &query]);
+        assert_ne!(output.code, 0, "{arguments}");
+        assert!(output.err.contains(said), "{arguments}: {}", output.err);
+        assert!(!output.err.contains('\0'), "{arguments}: {}", output.err);
+    }
+    for (call, said) in [
+        (
+            "read_json('x.csv', header = true)",
+            "only read_csv has options",
+        ),
+        ("read_parquet('x.gz')", "compressed inside"),
+        ("read_xlsx('x.xlsx')", "no such function of tables"),
+    ] {
+        let err = folder
+            .run(&["sql", "-c", &format!("SELECT * FROM {call}")])
+            .err;
+        assert!(err.contains(said), "{call}: {err}");
+    }
+}
