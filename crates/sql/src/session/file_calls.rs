@@ -1,8 +1,8 @@
 //! Calls that read files: `FROM read_csv('visits.txt', header = false)`.
 
 use datafusion::sql::sqlparser::ast::{
-    DataType, DictionaryField, Expr, FunctionArg, FunctionArgExpr, Ident, ObjectName, TableAlias,
-    TableFactor, TimezoneInfo, Value,
+    BinaryOperator, DataType, DictionaryField, Expr, FunctionArg, FunctionArgExpr, Ident,
+    ObjectName, TableAlias, TableFactor, TimezoneInfo, Value,
 };
 use datafusion::sql::sqlparser::dialect::GenericDialect;
 use datafusion::sql::sqlparser::parser::Parser;
@@ -103,6 +103,15 @@ fn option_of(option: &FunctionArg) -> Result<(String, &Expr)> {
             arg,
             ..
         } => (Some(name.value.clone()), arg),
+        // The parser takes `header = false` for a condition.
+        FunctionArg::Unnamed(FunctionArgExpr::Expr(Expr::BinaryOp {
+            left,
+            op: BinaryOperator::Eq,
+            right,
+        })) => match &**left {
+            Expr::Identifier(name) => return Ok((name.value.to_lowercase(), right)),
+            _ => (None, &FunctionArgExpr::Wildcard),
+        },
         FunctionArg::ExprNamed { arg, .. } | FunctionArg::Unnamed(arg) => (None, arg),
     };
     match (name, value) {

@@ -186,7 +186,7 @@ fn habits_from_other_databases_get_a_next_step() {
             "INSERT INTO t VALUES (1) ON CONFLICT (k) DO UPDATE SET v = 2",
             "INSERT replaces the record with the same key",
         ),
-        ("SELECT * FROM read_csv('odd.csv')", "FROM 'data.csv'"),
+        ("SELECT * FROM read_xlsx('odd.xlsx')", "FROM 'data.csv'"),
         ("SELECT strftime(at, '%Y') FROM t", "to_char"),
         ("SELECT time_bucket(at) FROM t", "date_bin"),
         ("SELECT [1, 2]", "arrays cannot be constructed"),

@@ -1,25 +1,19 @@
 //! Columns of codes such as `00123`. As numbers they would lose their zeros.
 
-use std::io::BufRead;
+use std::io::Read;
 use std::sync::Arc;
 
-use datafusion::arrow::array::AsArray;
-use datafusion::arrow::csv::ReaderBuilder;
-use datafusion::arrow::csv::reader::Format;
+use csv::{ByteRecord, ReaderBuilder};
 use datafusion::arrow::datatypes::{DataType, Field, Schema};
 use datafusion::arrow::error::ArrowError;
 
-/// Values that are read at once, and the bytes of text after which fewer are.
-const BATCH_VALUES: usize = 1 << 16;
-const BATCH_BYTES: usize = 1 << 20;
-
-/// The columns of a file, where one of numbers whose first records have such a code is text.
+/// The columns of a file, where one of numbers whose first records have such a code is text. One record is held at a time.
 ///
 /// # Errors
-/// A record has other columns than the header.
+/// A record has other columns than the first line.
 pub(super) fn as_text(
-    mut content: impl BufRead,
-    format: Format,
+    content: impl Read,
+    (delimiter, has_header): (u8, bool),
     schema: Schema,
     records: usize,
 ) -> Result<Schema, ArrowError> {
@@ -31,32 +25,19 @@ pub(super) fn as_text(
     if numbers.is_empty() || records == 0 {
         return Ok(schema);
     }
-    let texts = schema.fields().iter();
-    let texts = texts.map(|field| Field::new(field.name(), DataType::Utf8, true));
-    let mut decoder = ReaderBuilder::new(Arc::new(Schema::new(texts.collect::<Vec<_>>())))
-        .with_format(format)
-        .with_projection(numbers.clone())
-        .with_bounds(0, records)
-        .with_batch_size((BATCH_VALUES / schema.fields().len().max(1)).max(1))
-        .build_decoder();
+    let mut rows = ReaderBuilder::new()
+        .has_headers(has_header)
+        .delimiter(delimiter)
+        .from_reader(content);
     let mut codes = vec![false; numbers.len()];
-    loop {
-        let mut batch_bytes = 0;
-        // The decoder holds all fields of a batch, also those that are not looked at.
-        while batch_bytes < BATCH_BYTES {
-            let text = content.fill_buf()?;
-            let taken = decoder.decode(text)?;
-            content.consume(taken);
-            batch_bytes += taken;
-            if taken == 0 {
-                break;
-            }
-        }
-        let Some(rows) = decoder.flush()? else {
+    let mut record = ByteRecord::new();
+    let unread = |error: csv::Error| ArrowError::CsvError(error.to_string());
+    for _ in 0..records {
+        if !rows.read_byte_record(&mut record).map_err(unread)? {
             break;
-        };
-        for (column, has_code) in rows.columns().iter().zip(&mut codes) {
-            *has_code |= column.as_string::<i32>().iter().flatten().any(is_code);
+        }
+        for (at, has_code) in numbers.iter().zip(&mut codes) {
+            *has_code |= record.get(*at).is_some_and(is_code);
         }
     }
     let mut fields: Vec<_> = schema.fields().iter().cloned().collect();
@@ -69,8 +50,11 @@ pub(super) fn as_text(
 }
 
 /// Whether a number has a zero before its first digit.
-fn is_code(text: &str) -> bool {
-    let digits = text.strip_prefix(['-', '+']).unwrap_or(text).as_bytes();
+fn is_code(text: &[u8]) -> bool {
+    let digits = match text {
+        [b'-' | b'+', digits @ ..] => digits,
+        digits => digits,
+    };
     matches!(digits, [b'0', b'0'..=b'9', ..])
 }
 
@@ -81,10 +65,10 @@ mod tests {
     #[test]
     fn codes_begin_with_a_zero_before_a_digit() {
         for text in ["00123", "01", "-007", "00"] {
-            assert!(is_code(text), "{text}");
+            assert!(is_code(text.as_bytes()), "{text}");
         }
         for text in ["0", "0.5", "-0.1", "10", "", "-", "0e3"] {
-            assert!(!is_code(text), "{text}");
+            assert!(!is_code(text.as_bytes()), "{text}");
         }
     }
 }

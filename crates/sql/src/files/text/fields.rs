@@ -27,6 +27,11 @@ impl Fields {
         }
     }
 
+    /// Whether the first line has no record.
+    pub(super) fn has_header(&self) -> bool {
+        self.options.has_header()
+    }
+
     /// The delimiter that the query names.
     pub(super) fn delimiter(&self) -> Option<u8> {
         self.options.delimiter

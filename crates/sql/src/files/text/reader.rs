@@ -175,7 +175,7 @@ impl Reads for Text {
         let schema = match kind {
             Records::Delimited(delimiter) => {
                 let (content, _) = self.content(file, kind)?;
-                codes::as_text(content, self.fields.format(delimiter), schema, read)?
+                codes::as_text(content, (delimiter, self.fields.has_header()), schema, read)?
             }
             Records::Json => schema,
         };
