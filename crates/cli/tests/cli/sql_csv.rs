@@ -65,6 +65,18 @@ fn calls_read_compressed_files_and_patterns_of_any_ending() {
     let query = "SELECT sum(column0) AS n, min(column1) AS code \
                  FROM read_csv('part-*.log.gz', header = false)";
     assert_eq!(rows(&folder, query), r#"{"n":3,"code":"00"}"#);
+    // Of a file without a record, the names are those that the call gives.
+    folder.write("empty.csv", "");
+    folder.write("mark.csv", "\u{feff}");
+    for (name, options) in [
+        ("empty.csv", "columns = {'q': 'BIGINT'}"),
+        ("empty.csv", "names = ['q']"),
+        ("mark.csv", "names = ['q']"),
+    ] {
+        let query =
+            format!("SELECT count(q) AS n FROM read_csv('{name}', header = false, {options})");
+        assert_eq!(rows(&folder, &query), r#"{"n":0}"#, "{query}");
+    }
     folder.write("lines", "{\"a\":1}\n{\"a\":2}\n");
     let query = "SELECT sum(a) AS a FROM read_json('lines')";
     assert_eq!(rows(&folder, query), r#"{"a":3}"#);
@@ -110,6 +122,10 @@ fn calls_with_mistakes_are_refused() {
         ("'x.csv', header = 'no'", "needs true or false"),
         ("'x.csv', delim = '||'", "one ASCII character"),
         ("'x.csv', delim = ';', sep = ','", "given twice"),
+        (
+            "'x.csv', header = true, columns = {'a': 'BIGINT', 'b': 'TEXT'}, all_varchar = true",
+            "leave `all_varchar` out",
+        ),
         ("'x.csv', skip = 1", "no such option"),
         ("'x.csv', 1", "an option has a name and a value"),
         ("header = true", "is its path"),

@@ -305,3 +305,46 @@ fn lists_and_structs_are_those_of_json() {
         ]
     );
 }
+
+/// The engine returns what stands below the NULL.
+#[test]
+fn fields_of_structs_that_are_null_are_null() {
+    let folder = Folder::with_table();
+    folder.write(
+        "s.json",
+        "{\"k\":1,\"s\":{\"a\":1,\"t\":{\"u\":5}}}\n{\"k\":2,\"s\":null}\n{\"k\":3,\"s\":{\"a\":3,\"t\":null}}\n{\"k\":4}\n",
+    );
+    for (query, expected) in [
+        (
+            "SELECT k, (CASE WHEN k > 1 THEN s END)['a'] AS a FROM 's.json' ORDER BY k",
+            ["1|", "2|", "3|3", "4|"],
+        ),
+        (
+            "SELECT k, nullif(s, s)['a'] AS a FROM 's.json' ORDER BY k",
+            ["1|", "2|", "3|", "4|"],
+        ),
+        (
+            "SELECT k, (CASE WHEN k > 1 THEN s END)['t']['u'] AS a FROM 's.json' ORDER BY k",
+            ["1|", "2|", "3|", "4|"],
+        ),
+        (
+            "SELECT y.k, x.s['t']['u'] AS a FROM 's.json' x RIGHT JOIN 's.json' y ON x.s['a'] = y.k ORDER BY y.k",
+            ["1|5", "2|", "3|", "4|"],
+        ),
+        (
+            "SELECT y.k, get_field(x.s, 'a') AS a FROM 's.json' y LEFT JOIN 's.json' x ON x.s['a'] = y.k ORDER BY y.k",
+            ["1|1", "2|", "3|3", "4|"],
+        ),
+    ] {
+        let rows = folder.run(&["sql", "-c", query, "--json"]).json();
+        let text = |value: &serde_json::Value| match value.is_null() {
+            true => String::new(),
+            false => value.to_string(),
+        };
+        let rows: Vec<String> = rows
+            .iter()
+            .map(|row| format!("{}|{}", text(&row["k"]), text(&row["a"])))
+            .collect();
+        assert_eq!(rows, expected, "{query}");
+    }
+}

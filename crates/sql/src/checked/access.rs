@@ -2,19 +2,21 @@
 
 use std::sync::Arc;
 
-use datafusion::arrow::array::{Array, ArrayRef, AsArray, UInt64Array};
+use datafusion::arrow::array::{Array, ArrayRef, AsArray, UInt64Array, make_array};
+use datafusion::arrow::buffer::NullBuffer;
 use datafusion::arrow::compute::{cast, take};
-use datafusion::arrow::datatypes::{DataType, Int64Type};
+use datafusion::arrow::datatypes::{DataType, FieldRef, Int64Type};
 use datafusion::common::config::ConfigOptions;
-use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
+use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::common::{DFSchema, Result, ScalarValue, internal_err, plan_err};
 use datafusion::functions::core::get_field;
 use datafusion::logical_expr::expr::ScalarFunction;
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::planner::{ExprPlanner, PlannerResult, RawFieldAccessExpr};
+use datafusion::logical_expr::utils::merge_schema;
 use datafusion::logical_expr::{
-    ColumnarValue, Expr, ExprSchemable, GetFieldAccess, LogicalPlan, ScalarFunctionArgs, ScalarUDF,
-    ScalarUDFImpl, Signature, Volatility, lit, when,
+    ColumnarValue, Expr, ExprSchemable, GetFieldAccess, LogicalPlan, ReturnFieldArgs,
+    ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility, lit,
 };
 use datafusion::optimizer::AnalyzerRule;
 
@@ -107,10 +109,11 @@ impl AnalyzerRule for FieldsOfNull {
 
     fn analyze(&self, plan: LogicalPlan, _: &ConfigOptions) -> Result<LogicalPlan> {
         let changed = plan.transform_up_with_subqueries(|plan| {
+            let schema = merge_schema(&plan.inputs());
             let names = NamePreserver::new(&plan);
             plan.map_expressions(|expr| {
                 let name = names.save(&expr);
-                let changed = expr.transform_up(or_null)?;
+                let changed = expr.transform_up(|expr| Ok(or_null(expr, &schema)))?;
                 Ok(changed.update_data(|expr| name.restore(expr)))
             })
         })?;
@@ -118,20 +121,82 @@ impl AnalyzerRule for FieldsOfNull {
     }
 }
 
-fn or_null(expr: Expr) -> Result<Transformed<Expr>> {
-    let Expr::ScalarFunction(call) = &expr else {
-        return Ok(Transformed::no(expr));
-    };
-    match call.args.first() {
-        Some(of) if call.func.name() == get_field().name() => {
-            let is_there = of.clone().is_not_null();
-            Ok(Transformed::new(
-                when(is_there, expr).end()?,
-                true,
-                TreeNodeRecursion::Continue,
-            ))
+fn or_null(expr: Expr, schema: &DFSchema) -> Transformed<Expr> {
+    match expr {
+        Expr::ScalarFunction(call)
+            if call.func.name() == get_field().name()
+                && call
+                    .args
+                    .first()
+                    .and_then(|of| of.get_type(schema).ok())
+                    .is_some_and(|kind| matches!(kind, DataType::Struct(_))) =>
+        {
+            let function = Arc::new(ScalarUDF::from(FieldOf {
+                field: get_field(),
+                signature: Signature::variadic_any(Volatility::Immutable),
+            }));
+            let call = ScalarFunction::new_udf(function, call.args);
+            Transformed::yes(Expr::ScalarFunction(call))
         }
-        _ => Ok(Transformed::no(expr)),
+        expr => Transformed::no(expr),
+    }
+}
+
+/// A field of a struct, and perhaps a field of that.
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct FieldOf {
+    field: Arc<ScalarUDF>,
+    signature: Signature,
+}
+
+impl ScalarUDFImpl for FieldOf {
+    fn name(&self) -> &'static str {
+        "field_of"
+    }
+
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    fn return_type(&self, kinds: &[DataType]) -> Result<DataType> {
+        self.field.return_type(kinds)
+    }
+
+    fn return_field_from_args(&self, args: ReturnFieldArgs) -> Result<FieldRef> {
+        let field = self.field.return_field_from_args(args)?;
+        Ok(Arc::new(field.as_ref().clone().with_nullable(true)))
+    }
+
+    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        let [of, names @ ..] = args.args.as_slice() else {
+            return internal_err!("a field without a struct");
+        };
+        let (mut found, is_constant) = match of {
+            ColumnarValue::Array(array) => (Arc::clone(array), false),
+            ColumnarValue::Scalar(value) => (value.to_array()?, true),
+        };
+        for name in names {
+            let name = match name {
+                ColumnarValue::Scalar(name) => name.try_as_str().flatten(),
+                ColumnarValue::Array(_) => None,
+            };
+            let structs = found.as_struct_opt();
+            let (Some(name), Some(structs)) = (name, structs) else {
+                return internal_err!("a field is named by a text, and is one of a struct");
+            };
+            let Some(field) = structs.column_by_name(name) else {
+                return internal_err!("the struct has no field {name}");
+            };
+            let nulls = NullBuffer::union(structs.nulls(), field.logical_nulls().as_ref());
+            found = match field.data_type() {
+                DataType::Null => Arc::clone(field),
+                _ => make_array(field.to_data().into_builder().nulls(nulls).build()?),
+            };
+        }
+        Ok(match is_constant {
+            true => ColumnarValue::Scalar(ScalarValue::try_from_array(&found, 0)?),
+            false => ColumnarValue::Array(found),
+        })
     }
 }
 

@@ -39,6 +39,7 @@ mod sum;
 mod to_timestamp;
 mod unsigned;
 mod using;
+mod varying_lists;
 mod windows;
 
 use std::sync::{Arc, LazyLock};
@@ -68,6 +69,7 @@ pub(crate) fn register(context: &SessionContext, limit: usize) {
     context.add_analyzer_rule(Arc::new(using::CommonColumns));
     context.add_analyzer_rule(Arc::new(subqueries::Subqueries));
     context.add_analyzer_rule(Arc::new(empty::EmptySubqueries));
+    context.add_analyzer_rule(Arc::new(varying_lists::VaryingLists));
     context.add_analyzer_rule(Arc::new(floats::FloatKeys));
     context.add_optimizer_rule(Arc::new(empty_sorts::EmptySorts));
     context.add_optimizer_rule(Arc::new(windows::SeparateWindows));

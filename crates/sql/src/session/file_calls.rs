@@ -172,6 +172,9 @@ fn set(options: &mut CsvOptions, name: &str, value: &Expr) -> Result<()> {
 
 /// Refuses options that contradict each other.
 fn check(options: &CsvOptions) -> Result<()> {
+    if options.all_text && options.types.is_some() {
+        return Err(refused("`columns` has types: leave `all_varchar` out"));
+    }
     let Some(names) = &options.names else {
         return Ok(());
     };

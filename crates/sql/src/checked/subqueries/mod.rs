@@ -46,7 +46,14 @@ impl AnalyzerRule for Subqueries {
     fn analyze(&self, plan: LogicalPlan, _: &ConfigOptions) -> Result<LogicalPlan> {
         let mut number = 0;
         let changed = plan.transform_up_with_subqueries(|plan| replaced(plan, &mut number))?;
-        Ok(changed.data)
+        match changed.transformed {
+            // A value may be NULL that was none before.
+            true => Ok(changed
+                .data
+                .transform_up_with_subqueries(|plan| plan.recompute_schema().map(Transformed::yes))?
+                .data),
+            false => Ok(changed.data),
+        }
     }
 }
 
@@ -239,8 +246,9 @@ fn corrected(
         }
         Expr::ScalarSubquery(subquery) => {
             let subquery = having::as_case(subquery)?;
-            check(&subquery.subquery, true, Role::Value)?;
-            let subquery = computed::with_columns(subquery, number)?;
+            check(&subquery.data.subquery, true, Role::Value)?;
+            let subquery =
+                subquery.transform_data(|subquery| computed::with_columns(subquery, number))?;
             Ok(subquery.update_data(Expr::ScalarSubquery))
         }
         Expr::InSubquery(query) => corrected_in(query, null, false, schema, number),

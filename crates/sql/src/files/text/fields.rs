@@ -59,6 +59,18 @@ impl Fields {
         Some(Schema::new(fields.collect::<Vec<_>>()))
     }
 
+    /// The columns of a file without a byte, if the query names them.
+    pub(super) fn of_empty(&self) -> Option<Schema> {
+        let texts = |names: &Vec<String>| {
+            let fields = names
+                .iter()
+                .map(|name| Field::new(name, DataType::Utf8, true));
+            Schema::new(fields.collect::<Vec<_>>())
+        };
+        self.declared()
+            .or_else(|| self.options.names.as_ref().map(texts))
+    }
+
     /// Whether the types of the columns are to be found.
     pub(super) fn finds_types(&self) -> bool {
         !self.options.all_text
@@ -70,6 +82,10 @@ impl Fields {
     /// A header with a name that stands there twice, or another number of columns than the query names.
     pub(super) fn named(&self, found: &Schema) -> Result<Schema, ArrowError> {
         let columns = found.fields();
+        // A file with a mark of Unicode alone, or a packed file of nothing.
+        if let Some(named) = self.of_empty().filter(|_| columns.is_empty()) {
+            return Ok(named);
+        }
         let names = match &self.options.names {
             Some(names) if names.len() != columns.len() => {
                 return Err(ArrowError::CsvError(format!(

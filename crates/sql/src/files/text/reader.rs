@@ -183,6 +183,9 @@ impl Reads for Text {
     }
 
     fn settled(&self, schemas: Vec<Schema>) -> Result<Schema> {
+        if let Some(named) = self.fields.of_empty().filter(|_| schemas.is_empty()) {
+            return Ok(named);
+        }
         merge::merged(schemas)
     }
 
