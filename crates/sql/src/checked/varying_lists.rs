@@ -35,7 +35,8 @@ fn as_alternatives(expr: Expr) -> Transformed<Expr> {
     let Expr::InList(list) = expr else {
         return Transformed::no(expr);
     };
-    if list.list.iter().all(is_constant) {
+    // What is compared is computed once for each alternative.
+    if list.list.iter().all(is_constant) || list.expr.is_volatile() {
         return Transformed::no(Expr::InList(list));
     }
     let InList {
