@@ -91,7 +91,7 @@ fn corrected(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
         }),
         Expr::ScalarFunction(call) if call.func.name() == "nullif" => {
             match <[Expr; 2]>::try_from(call.args) {
-                Ok([value, other]) if compares(&value, &other) => {
+                Ok([value, other]) if compares(&value, &other) && !value.is_volatile() => {
                     let is_equal = length(value.clone()).eq(length(other));
                     let nothing = ScalarValue::try_new_null(&value.get_type(schema)?)?;
                     when(is_equal, Expr::Literal(nothing, None)).otherwise(value)?

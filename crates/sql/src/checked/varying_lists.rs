@@ -1,15 +1,21 @@
-//! Lists with items that differ from row to row, as alternatives. The engine takes `CASE WHEN v = 3 THEN 1 END` in a list for the
-//! constant 1: it computes the items once, without a row, to know whether they are constants.
+//! Lists with items that differ from row to row. The engine takes `CASE WHEN v = 3 THEN 1 END` in a list for the constant 1: it
+//! computes the items once, without a row, to know whether they are constants.
 
-use datafusion::common::Result;
+use std::sync::{Arc, LazyLock};
+
+use datafusion::arrow::datatypes::DataType;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TreeNode};
-use datafusion::logical_expr::expr::InList;
+use datafusion::common::{Result, internal_err};
+use datafusion::logical_expr::expr::ScalarFunction;
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
-use datafusion::logical_expr::{Expr, LogicalPlan};
+use datafusion::logical_expr::{
+    ColumnarValue, Expr, LogicalPlan, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature,
+    Volatility,
+};
 use datafusion::optimizer::AnalyzerRule;
 
-/// Writes `x IN (a, b)` as `x = a OR x = b`, unless all items are constants.
+/// Puts items that are no constants into a function that never returns a constant.
 #[derive(Debug)]
 pub(super) struct VaryingLists;
 
@@ -23,7 +29,7 @@ impl AnalyzerRule for VaryingLists {
             let names = NamePreserver::new(&plan);
             plan.map_expressions(|expr| {
                 let name = names.save(&expr);
-                let changed = expr.transform_up(|expr| Ok(as_alternatives(expr)))?;
+                let changed = expr.transform_up(marked)?;
                 Ok(changed.update_data(|expr| name.restore(expr)))
             })
         })?;
@@ -31,47 +37,70 @@ impl AnalyzerRule for VaryingLists {
     }
 }
 
-fn as_alternatives(expr: Expr) -> Transformed<Expr> {
-    let Expr::InList(list) = expr else {
-        return Transformed::no(expr);
+fn marked(expr: Expr) -> Result<Transformed<Expr>> {
+    let Expr::InList(mut list) = expr else {
+        return Ok(Transformed::no(expr));
     };
-    // What is compared is computed once for each alternative.
-    if list.list.iter().all(is_constant) || list.expr.is_volatile() {
-        return Transformed::no(Expr::InList(list));
+    let mut is_changed = false;
+    for item in &mut list.list {
+        if varies(item)? {
+            let args = vec![std::mem::take(item)];
+            *item = Expr::ScalarFunction(ScalarFunction::new_udf(Arc::clone(&VARYING), args));
+            is_changed = true;
+        }
     }
-    let InList {
-        expr,
-        list,
-        negated,
-    } = list;
-    let equalities: Vec<Expr> = list
-        .into_iter()
-        .map(|item| expr.as_ref().clone().eq(item))
-        .collect();
-    match any_of(equalities) {
-        Some(any) if negated => Transformed::yes(Expr::Not(Box::new(any))),
-        Some(any) => Transformed::yes(any),
-        None => Transformed::no(Expr::InList(InList::new(expr, Vec::new(), negated))),
-    }
+    Ok(Transformed::new_transformed(Expr::InList(list), is_changed))
 }
 
-fn is_constant(item: &Expr) -> bool {
-    match item {
-        Expr::Literal(..) => true,
-        Expr::Cast(cast) => is_constant(&cast.expr),
-        Expr::Negative(inner) => is_constant(inner),
-        _ => false,
+/// Whether an item is neither a constant nor a column, which the engine knows not to be one.
+fn varies(item: &Expr) -> Result<bool> {
+    if matches!(item, Expr::Literal(..) | Expr::Column(_)) {
+        return Ok(false);
     }
+    item.exists(|part| {
+        Ok(match part {
+            Expr::Column(_)
+            | Expr::OuterReferenceColumn(..)
+            | Expr::ScalarSubquery(_)
+            | Expr::Exists(_)
+            | Expr::InSubquery(_)
+            | Expr::SetComparison(_) => true,
+            part => part.is_volatile_node(),
+        })
+    })
 }
 
-/// The alternatives joined with OR, halved again and again: plans are walked by recursion.
-fn any_of(mut parts: Vec<Expr>) -> Option<Expr> {
-    if parts.len() < 2 {
-        return parts.pop();
+static VARYING: LazyLock<Arc<ScalarUDF>> = LazyLock::new(|| {
+    let signature = Signature::any(1, Volatility::Immutable);
+    Arc::new(ScalarUDF::from(Varying { signature }))
+});
+
+/// Its argument, as one value for each row.
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct Varying {
+    signature: Signature,
+}
+
+impl ScalarUDFImpl for Varying {
+    fn name(&self) -> &'static str {
+        "varying"
     }
-    let right = any_of(parts.split_off(parts.len() / 2));
-    match (any_of(parts), right) {
-        (Some(left), Some(right)) => Some(left.or(right)),
-        (left, right) => left.or(right),
+
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    fn return_type(&self, kinds: &[DataType]) -> Result<DataType> {
+        match kinds {
+            [kind] => Ok(kind.clone()),
+            _ => internal_err!("`varying` takes one argument"),
+        }
+    }
+
+    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        match args.args.into_iter().next() {
+            Some(value) => Ok(ColumnarValue::Array(value.into_array(args.number_rows)?)),
+            None => internal_err!("`varying` takes one argument"),
+        }
     }
 }

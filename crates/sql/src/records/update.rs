@@ -75,21 +75,6 @@ struct Before<'a> {
     markers: Vec<&'a Cell>,
 }
 
-/// Labels of a record that is changed.
-#[derive(Default)]
-struct Labels<'a> {
-    written: Vec<Vec<u8>>,
-    removed: Vec<&'a [u8]>,
-}
-
-impl Labels<'_> {
-    fn add_written(&mut self, label: &[u8]) {
-        if self.written.iter().all(|written| written != label) {
-            self.written.push(label.to_vec());
-        }
-    }
-}
-
 impl RecordWriter {
     /// Changes the records of a batch, which has their rows as they are stored, the new values of columns, and perhaps
     /// the new labels; returns how many records there still were. A record that was deleted since it was read stays
@@ -116,6 +101,9 @@ impl RecordWriter {
             for (at, row) in rows.iter().enumerate() {
                 let at = chunk * CHUNK + at;
                 if let Some(cells) = present.remove(row) {
+                    if let Some(label) = new.label(at) {
+                        self.after_unseen(pending, row, label)?;
+                    }
                     let before = Before::new(row, &cells, &places);
                     self.change(pending, &before, &new, at)?;
                     updated += 1;
@@ -172,18 +160,11 @@ impl RecordWriter {
         new: &NewValues<'_>,
         at: usize,
     ) -> Result<()> {
-        // A label that the record shows already changes nothing: its other cells may have other ones.
         let given = new.label(at);
-        let given =
-            given.filter(|label| newest(before.cells).is_none_or(|cell| cell.visibility != *label));
-        if let Some(label) = given {
-            self.after_unseen(pending, before.row, label)?;
-        }
         // Of all labels of the record; only if it is needed.
         let mut required: Option<Vec<u8>> = None;
         self.mutation.reset(before.row);
-        // The labels of cells that are written and of those that are removed.
-        let mut labels = Labels::default();
+        let mut written = 0;
         for (place, values) in &new.columns {
             let schema = Arc::clone(&self.schema);
             let Some(column) = schema.columns.get(*place) else {
@@ -204,7 +185,7 @@ impl RecordWriter {
                 (None, None) => required.as_deref().unwrap_or_default(),
             };
             if is_written {
-                labels.add_written(label);
+                written += 1;
                 self.mutation.update(ColumnUpdate {
                     family: &column.family,
                     qualifier: &column.qualifier,
@@ -215,60 +196,42 @@ impl RecordWriter {
             }
             for cell in replaced {
                 if !is_written || cell.visibility != label {
-                    labels.removed.push(&cell.visibility);
                     self.mutation.update(deletion(cell))?;
                 }
             }
         }
-        if let Some(given) = given {
-            // Those who see the new label see the record.
-            labels.removed = vec![given];
-        }
-        self.mark(before, new, &mut labels, given.is_some())?;
+        self.mark(before, new, given, written == 0)?;
         match self.mutation.is_empty() {
             true => Ok(()),
             false => pending.writer.add(&self.mutation),
         }
     }
 
-    /// As a record that is inserted, one without values is a row with an empty cell. It tells no more than that the record
-    /// is there. A record stays for all who saw it: where no cell with a label that was removed is left, there is an empty
-    /// one.
+    /// As a record that is inserted, one without values is a row with one empty cell. It tells no more than that the record
+    /// is there.
     fn mark(
         &mut self,
         before: &Before<'_>,
         new: &NewValues<'_>,
-        labels: &mut Labels<'_>,
-        is_relabelled: bool,
+        given: Option<&[u8]>,
+        has_no_new: bool,
     ) -> Result<()> {
-        if before.markers.is_empty() && labels.removed.is_empty() {
-            return Ok(());
+        let changed = new.columns.iter();
+        let changed = changed.filter_map(|(place, _)| before.of_columns.get(place));
+        let removed = before.markers.len() + changed.map(Vec::len).sum::<usize>();
+        let is_marked = has_no_new && removed == before.cells.len();
+        let label = given.or_else(|| newest(before.cells).map(|cell| &*cell.visibility));
+        let label = label.unwrap_or_default();
+        if is_marked {
+            self.mutation.update(ColumnUpdate {
+                visibility: label,
+                value: Some(&[]),
+                ..ColumnUpdate::default()
+            })?;
         }
-        labels.removed.sort_unstable();
-        labels.removed.dedup();
-        let is_changed = |place| new.columns.iter().any(|(changed, _)| *changed == place);
-        let others = before.of_columns.iter();
-        let others = others.filter(|(place, _)| !is_changed(**place));
-        let others: Vec<&[u8]> = others
-            .flat_map(|(_, cells)| cells.iter().map(|cell| &*cell.visibility))
-            .collect();
-        let is_kept = |label: &[u8]| {
-            others.contains(&label) || labels.written.iter().any(|written| written == label)
-        };
         for cell in &before.markers {
-            let stays = !is_relabelled || labels.removed.contains(&&*cell.visibility);
-            if !stays || is_kept(&cell.visibility) {
+            if !is_marked || cell.visibility != label {
                 self.mutation.update(deletion(cell))?;
-            }
-        }
-        for label in &labels.removed {
-            let mut markers = before.markers.iter();
-            if !is_kept(label) && markers.all(|cell| cell.visibility != *label) {
-                self.mutation.update(ColumnUpdate {
-                    visibility: label,
-                    value: Some(&[]),
-                    ..ColumnUpdate::default()
-                })?;
             }
         }
         Ok(())

@@ -19,6 +19,7 @@ use super::selected::Selected;
 use super::{SqlSession, insertion, is_unfinished};
 use crate::catalog::{TableName, missing};
 use crate::error::of_query;
+use crate::files::Called;
 use crate::records::{RecordSchema, RecordWriter};
 use crate::scan::EndsScans;
 
@@ -73,6 +74,13 @@ pub(super) fn changed(
     session: &SqlSession,
     reference: &TableReference,
 ) -> Result<(Arc<dyn Table>, RecordSchema)> {
+    if let Some(called) = Called::of_name(reference.table()) {
+        return Err(Error::new(
+            ErrorKind::Unsupported,
+            "a file is only read: `--output FILE` of `ostrakon sql` writes one",
+        )
+        .with("file", called.path));
+    }
     let name = TableName::changed(reference)?;
     if is_unfinished(&*session.source, &name.full)? {
         return Err(missing(&*session.source, reference));

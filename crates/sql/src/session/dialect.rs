@@ -21,7 +21,7 @@ const MOMENTS: [&str; 8] = [
 ];
 
 /// Functions whose results are moments if an argument is one.
-const KEEPING: [&str; 13] = [
+const KEEPING: [&str; 16] = [
     "any_value",
     "coalesce",
     "date_bin",
@@ -29,10 +29,13 @@ const KEEPING: [&str; 13] = [
     "first_value",
     "greatest",
     "ifnull",
+    "lag",
     "last_value",
+    "lead",
     "least",
     "max",
     "min",
+    "nth_value",
     "nullif",
     "nvl",
 ];

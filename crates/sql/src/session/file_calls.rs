@@ -146,6 +146,9 @@ fn set(options: &mut CsvOptions, name: &str, value: &Expr) -> Result<()> {
             options.null = Some(null.ok_or_else(|| wrong("a short text, as in nullstr = 'NA'"))?);
         }
         "names" => {
+            if options.types.is_some() {
+                return Err(refused("`columns` has names: leave `names` out"));
+            }
             let names = list(value);
             options.names = Some(names.ok_or_else(|| wrong("a list, as in names = ['a', 'b']"))?);
         }
@@ -155,7 +158,9 @@ fn set(options: &mut CsvOptions, name: &str, value: &Expr) -> Result<()> {
                 return Err(wrong(wanted));
             };
             if options.names.is_some() || fields.is_empty() {
-                return Err(wrong(wanted).with("note", "`names` is not given beside it"));
+                return Err(refused(
+                    "`columns` has names, and at least one: leave `names` out",
+                ));
             }
             let columns = fields.iter().map(column).collect::<Result<Vec<_>>>()?;
             let (names, types) = columns.into_iter().unzip();

@@ -80,6 +80,12 @@ fn assigned(schema: &RecordSchema, alias: &str, assignments: Vec<Assignment>) ->
         let name = target(alias, &assignment)?;
         let place = schema.columns.iter().position(|column| column.name == name);
         let value = match place {
+            // All cells keep the labels that they have, of which the column shows one.
+            _ if schema.label.as_ref() == Some(&name)
+                && is_itself(alias, &name, &assignment.value) =>
+            {
+                continue;
+            }
             _ if schema.label.as_ref() == Some(&name) => &mut label,
             Some(place) => match values.get_mut(place) {
                 Some(value) => value,
@@ -114,6 +120,18 @@ fn assigned(schema: &RecordSchema, alias: &str, assignments: Vec<Assignment>) ->
         assigned.kinds.push(ColumnType::Text);
     }
     Ok(assigned)
+}
+
+/// Whether a value is the column that it is assigned to.
+fn is_itself(alias: &str, name: &str, value: &AstExpr) -> bool {
+    match value {
+        AstExpr::Nested(inner) => is_itself(alias, name, inner),
+        AstExpr::Identifier(column) => normal(column) == name,
+        AstExpr::CompoundIdentifier(parts) => {
+            matches!(parts.as_slice(), [relation, column] if normal(relation) == alias && normal(column) == name)
+        }
+        _ => false,
+    }
 }
 
 fn item(name: &str, expr: AstExpr) -> SelectItem {

@@ -16,7 +16,7 @@ use std::io::BufRead;
 
 use super::followed::{Head, Position, Positions, Seen, beginning, is_whole, new_lines, note_key};
 use super::ingest::{
-    Rejects, Total, add_part, add_row, check_source, options, tell, warn_of_another_kind,
+    Rejects, Total, add_part, add_row, check_renamed, options, tell, warn_of_another_kind,
 };
 use super::logs::{Content, Reading, shown};
 use crate::args::EventsIngestArgs;
@@ -170,7 +170,7 @@ impl Follower<'_> {
                 self.positions = Some(known(&notes));
                 self.definition = Some(store.get(&self.args.name)?);
             }
-            check_source(&store.get(&self.args.name)?, &self.args.source)?;
+            check_renamed(&store.get(&self.args.name)?, &self.args.source)?;
             let mut ingest = store.ingest(&self.args.name, options(self.args))?;
             let mut news = false;
             for path in &files {

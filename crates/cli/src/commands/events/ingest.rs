@@ -59,7 +59,7 @@ fn add_files(store: &EventStore, args: &EventsIngestArgs) -> Result<(Total, Reje
     }
     let reading = Reading::new(&args.source)?;
     let definition = store.get(&args.name)?;
-    check_source(&definition, &args.source)?;
+    check_renamed(&definition, &args.source)?;
     let mut ingest = store.ingest(&args.name, options(args))?;
     let mut rejects = Rejects::new(args)?;
     let sizes = args
@@ -178,39 +178,28 @@ fn left_out(duplicates: u64, repeated: u64) -> String {
     text
 }
 
-/// Refuses names that are not fields of the type. Values under new ones would be kept as text, which no query expects, and
-/// a lookup by another one would add nothing.
-pub(super) fn check_source(definition: &EventType, source: &EventsSource) -> Result<()> {
-    let is_field = |name: &str| name == definition.time || definition.field(name).is_some();
-    let looks_up = |name: &str| source.enrich.iter().any(|(field, _)| field == name);
-    let renames = |name: &str| source.map.iter().any(|(_, field)| field == name);
-    let mapped = source.map.iter().map(|(_, field)| field);
-    let mut mapped = mapped.filter(|field| !is_field(field) && !looks_up(field));
-    let looked_up = source.enrich.iter().map(|(field, _)| field);
-    let mut looked_up = looked_up.filter(|field| !is_field(field) && !renames(field));
-    let (option, unknown) = match (mapped.next(), looked_up.next()) {
-        (Some(unknown), _) => ("--map", unknown),
-        (None, Some(unknown)) => ("--enrich", unknown),
-        (None, None) => return Ok(()),
+/// Refuses new names that are not fields of the type: they would be kept as text, which no query expects.
+pub(super) fn check_renamed(definition: &EventType, source: &EventsSource) -> Result<()> {
+    let is_known = |name: &str| {
+        let enriches = source.enrich.iter().any(|(field, _)| field == name);
+        enriches || name == definition.time || definition.field(name).is_some()
+    };
+    let Some((_, unknown)) = source.map.iter().find(|(_, field)| !is_known(field)) else {
+        return Ok(());
     };
     let names: Vec<&str> = definition
         .fields
         .iter()
         .map(|field| field.name.as_str())
         .collect();
-    let message = match option {
-        "--map" => "--map gives a field a name that the event type does not have",
-        _ => "--enrich looks values of a field up that the event type does not have",
-    };
-    let failure = Failure::usage(message)
+    let failure = Failure::usage("--map gives a field a name that the event type does not have")
         .with("name", unknown)
         .with("type", &definition.name)
         .with("fields", names.join(", "));
     Err(match nearest(unknown, names.iter().copied()) {
         Some(name) => failure.next(format!("did you mean `{name}`?")),
-        None if option == "--map" => failure
+        None => failure
             .next("write --map SOURCE=FIELD: first the name in the file, then a field of the type"),
-        None => failure.next("write --enrich FIELD=FILE: first a field of the type"),
     })
 }
 

@@ -13,7 +13,7 @@ use datafusion::arrow::error::ArrowError;
 /// A record has other columns than the first line.
 pub(super) fn as_text(
     content: impl Read,
-    (delimiter, has_header): (u8, bool),
+    (delimiter, has_header, null): (u8, bool, Option<&str>),
     schema: Schema,
     records: usize,
 ) -> Result<Schema, ArrowError> {
@@ -37,7 +37,9 @@ pub(super) fn as_text(
             break;
         }
         for (at, has_code) in numbers.iter().zip(&mut codes) {
-            *has_code |= record.get(*at).is_some_and(is_code);
+            let value = record.get(*at);
+            let value = value.filter(|value| null.is_none_or(|null| null.as_bytes() != *value));
+            *has_code |= value.is_some_and(is_code);
         }
     }
     let mut fields: Vec<_> = schema.fields().iter().cloned().collect();

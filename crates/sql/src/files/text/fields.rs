@@ -32,6 +32,11 @@ impl Fields {
         self.options.has_header()
     }
 
+    /// The text that is NULL.
+    pub(super) fn null(&self) -> Option<&str> {
+        self.options.null.as_deref()
+    }
+
     /// The delimiter that the query names.
     pub(super) fn delimiter(&self) -> Option<u8> {
         self.options.delimiter

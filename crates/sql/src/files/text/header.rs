@@ -38,7 +38,8 @@ fn of_text(start: &[u8]) -> u8 {
     most.filter(|delimiter| {
         // The start may end within the second record.
         let is_there = second.is_none_or(|second| {
-            count(second, *delimiter) > 0 || second.last() == start.last() && is_open(second)
+            let is_cut = start.len() as u64 == FIRST_BYTES && start.ends_with(second);
+            count(second, *delimiter) > 0 || is_cut || is_open(second)
         });
         count(first, *delimiter) > 0 && is_there
     })

@@ -26,6 +26,13 @@ pub(super) fn merged(mut schemas: Vec<Schema>) -> Result<Schema> {
                 (DataType::Int64, DataType::Float64) | (DataType::Float64, DataType::Int64) => {
                     DataType::Float64
                 }
+                (DataType::Timestamp(one, zone), DataType::Timestamp(other, other_zone))
+                    if zone == other_zone =>
+                {
+                    DataType::Timestamp(*one.max(other), zone.clone())
+                }
+                (DataType::Date32, DataType::Timestamp(..)) => kind.clone(),
+                (DataType::Timestamp(..), DataType::Date32) => continue,
                 _ => DataType::Utf8,
             };
         }

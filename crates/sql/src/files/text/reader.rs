@@ -175,7 +175,8 @@ impl Reads for Text {
         let schema = match kind {
             Records::Delimited(delimiter) => {
                 let (content, _) = self.content(file, kind)?;
-                codes::as_text(content, (delimiter, self.fields.has_header()), schema, read)?
+                let form = (delimiter, self.fields.has_header(), self.fields.null());
+                codes::as_text(content, form, schema, read)?
             }
             Records::Json => schema,
         };
