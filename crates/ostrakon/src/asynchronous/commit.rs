@@ -43,7 +43,7 @@ impl Table {
 
 impl ConditionalWrite<'_> {
     /// [`commit`](Self::commit) as a future. Requires the feature `async`. Checking and writing are one step, which
-    /// holds a thread of [`unblock`](crate::unblock) until it is done.
+    /// holds a thread of [`unblock`] until it is done.
     ///
     /// # Errors
     /// As [`commit`](Self::commit).
