@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import ostrakon
-from ostrakon import Assoc
+from ostrakon import Assoc, graph
 from ostrakon.d4m import DB
 
 
@@ -243,7 +243,7 @@ def asks_in_sql(store):
 
 def multiplies(_):
     # Few entries, and many products of them.
-    inner, outer = 100, 5_000
+    inner, outer = 100, 1_500
     rows = np.repeat(np.arange(outer), inner)
     columns = np.tile(np.arange(inner), outer)
     array = Assoc(rows, columns, np.ones(len(rows)))
@@ -251,7 +251,7 @@ def multiplies(_):
 
 
 def generates(_):
-    return lambda: ostrakon.graph.kronecker(22, 16)
+    return lambda: graph.kronecker(22, 16)
 
 
 WORK = {
