@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use datafusion::common::{Result as QueryResult, plan_err};
+use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
+use datafusion::common::{Column, Result as QueryResult, plan_err};
 use datafusion::logical_expr::expr::Cast;
 use datafusion::logical_expr::{Expr, ExprSchemable, LogicalPlan};
 use datafusion::physical_plan::SendableRecordBatchStream;
@@ -45,6 +46,9 @@ pub(super) async fn update(
         .with_items(assigned.items)
         .plan(session, &table, &schema)
         .await?;
+    if let Some(label) = schema.label.as_ref().filter(|_| changed.has_labels) {
+        check_label(&plan, &alias, label)?;
+    }
     let plan = converted(plan, &assigned.kinds)?;
     let writer = RecordWriter::new(
         table,
@@ -80,12 +84,6 @@ fn assigned(schema: &RecordSchema, alias: &str, assignments: Vec<Assignment>) ->
         let name = target(alias, &assignment)?;
         let place = schema.columns.iter().position(|column| column.name == name);
         let value = match place {
-            // All cells keep the labels that they have, of which the column shows one.
-            _ if schema.label.as_ref() == Some(&name)
-                && is_itself(alias, &name, &assignment.value) =>
-            {
-                continue;
-            }
             _ if schema.label.as_ref() == Some(&name) => &mut label,
             Some(place) => match values.get_mut(place) {
                 Some(value) => value,
@@ -96,6 +94,10 @@ fn assigned(schema: &RecordSchema, alias: &str, assignments: Vec<Assignment>) ->
         if value.replace(assignment.value).is_some() {
             return Err(Error::invalid("a column has two new values").with("column", name));
         }
+    }
+    // All cells keep the labels that they have, of which the column shows one.
+    if let Some(name) = &schema.label {
+        label = label.filter(|value| !is_itself(alias, name, value));
     }
     let mut assigned = Assigned {
         items: Vec::new(),
@@ -128,9 +130,50 @@ fn is_itself(alias: &str, name: &str, value: &AstExpr) -> bool {
         AstExpr::Nested(inner) => is_itself(alias, name, inner),
         AstExpr::Identifier(column) => normal(column) == name,
         AstExpr::CompoundIdentifier(parts) => {
-            matches!(parts.as_slice(), [relation, column] if normal(relation) == alias && normal(column) == name)
+            matches!(parts.as_slice(), [.., relation, column] if normal(relation) == alias && normal(column) == name)
         }
         _ => false,
+    }
+}
+
+/// Refuses a new label that is computed from the labels. The cells of a record may have several, of which the column shows
+/// one: `CASE WHEN k = 2 THEN 'hr' ELSE l END` would give it to all of them, and publish the others.
+fn check_label(plan: &LogicalPlan, alias: &str, label: &str) -> QueryResult<()> {
+    let LogicalPlan::Projection(projection) = plan else {
+        return Ok(());
+    };
+    let is_label = |column: &Column| {
+        let relation = column.relation.as_ref();
+        column.name == label && relation.is_none_or(|relation| relation.table() == alias)
+    };
+    let mut is_read = false;
+    if let Some(item) = projection.expr.last() {
+        item.apply(|part| {
+            let outer: &[Expr] = match part {
+                Expr::ScalarSubquery(query) => &query.outer_ref_columns,
+                Expr::Exists(exists) => &exists.subquery.outer_ref_columns,
+                Expr::InSubquery(query) => &query.subquery.outer_ref_columns,
+                Expr::SetComparison(query) => &query.subquery.outer_ref_columns,
+                _ => &[],
+            };
+            is_read |= match part {
+                Expr::Column(column) => is_label(column),
+                _ => outer.iter().any(
+                    |outer| matches!(outer, Expr::OuterReferenceColumn(_, column) if is_label(column)),
+                ),
+            };
+            Ok(TreeNodeRecursion::Continue)
+        })?;
+    }
+    match is_read {
+        true => Err(external(
+            Error::invalid(
+                "a new label cannot be computed from the label column, which shows one of the labels of a record: write the \
+                 new label, and choose the records with WHERE",
+            )
+            .with("column", label),
+        )),
+        false => Ok(()),
     }
 }
 

@@ -257,7 +257,29 @@ fn an_update_publishes_nothing() {
     rows(&all, "SET label = 'hr'");
     rows(&all, "UPDATE t SET salary = 100 WHERE k = 1");
     rows(&all, "UPDATE t SET name = 'eve' WHERE k = 1");
-    for set in ["l = l", "l = (t.l)", "name = 'eva', l = l"] {
+    // The column shows one of the labels of a record, which is none for its other cells.
+    for set in [
+        "l = CASE WHEN k = 2 THEN 'hr' ELSE l END",
+        "l = coalesce(public.t.l, '')",
+        "l = (SELECT max(l) FROM cells.t c WHERE c.visibility = t.l)",
+        "l = l, l = 'a'",
+    ] {
+        assert!(
+            try_rows(&all, &format!("UPDATE t SET {set}")).is_err(),
+            "{set}"
+        );
+    }
+    // The column of another table is not meant.
+    rows(
+        &all,
+        "UPDATE t SET l = (SELECT max(o.l) FROM t o WHERE o.k = t.k + 9) || 'hr' WHERE k = 9",
+    );
+    for set in [
+        "l = l",
+        "l = (public.t.l)",
+        "l = (t.l)",
+        "name = 'eva', l = l",
+    ] {
         assert_eq!(
             rows(&all, &format!("UPDATE t SET {set} WHERE k = 1")),
             ["1"]
