@@ -7,18 +7,19 @@ use datafusion::arrow::buffer::NullBuffer;
 use datafusion::arrow::compute::{cast, take};
 use datafusion::arrow::datatypes::{DataType, FieldRef, Int64Type};
 use datafusion::common::config::ConfigOptions;
-use datafusion::common::tree_node::{Transformed, TreeNode};
+use datafusion::common::tree_node::{Transformed, TreeNodeRecursion};
 use datafusion::common::{DFSchema, Result, ScalarValue, internal_err, plan_err};
 use datafusion::functions::core::get_field;
 use datafusion::logical_expr::expr::ScalarFunction;
-use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::planner::{ExprPlanner, PlannerResult, RawFieldAccessExpr};
 use datafusion::logical_expr::utils::merge_schema;
 use datafusion::logical_expr::{
     ColumnarValue, Expr, ExprSchemable, GetFieldAccess, LogicalPlan, ReturnFieldArgs,
-    ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility, lit,
+    ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility, lit, when,
 };
 use datafusion::optimizer::AnalyzerRule;
+
+use super::expressions::replace_in;
 
 /// Plans brackets behind a list or a struct.
 #[derive(Debug)]
@@ -108,38 +109,83 @@ impl AnalyzerRule for FieldsOfNull {
     }
 
     fn analyze(&self, plan: LogicalPlan, _: &ConfigOptions) -> Result<LogicalPlan> {
+        let is_joined = has_joins(&plan)?;
         let changed = plan.transform_up_with_subqueries(|plan| {
             let schema = merge_schema(&plan.inputs());
-            let names = NamePreserver::new(&plan);
-            plan.map_expressions(|expr| {
-                let name = names.save(&expr);
-                let changed = expr.transform_up(|expr| Ok(or_null(expr, &schema)))?;
-                Ok(changed.update_data(|expr| name.restore(expr)))
-            })
+            replace_in(plan, |expr| or_null(expr, &schema, is_joined))
         })?;
         Ok(changed.data)
     }
 }
 
-fn or_null(expr: Expr, schema: &DFSchema) -> Transformed<Expr> {
-    match expr {
-        Expr::ScalarFunction(call)
-            if call.func.name() == get_field().name()
-                && call
-                    .args
-                    .first()
-                    .and_then(|of| of.get_type(schema).ok())
-                    .is_some_and(|kind| matches!(kind, DataType::Struct(_))) =>
-        {
+/// Whether a plan has a join, or a subquery that becomes one.
+fn has_joins(plan: &LogicalPlan) -> Result<bool> {
+    let mut found = false;
+    plan.apply_with_subqueries(|node| {
+        found |= matches!(node, LogicalPlan::Join(_) | LogicalPlan::Subquery(_));
+        Ok(TreeNodeRecursion::Continue)
+    })?;
+    Ok(found)
+}
+
+fn or_null(expr: Expr, schema: &DFSchema, is_joined: bool) -> Result<Transformed<Expr>> {
+    let Expr::ScalarFunction(call) = expr else {
+        return Ok(Transformed::no(expr));
+    };
+    let steps = match call.args.split_first() {
+        Some((of, names)) if call.func.name() == get_field().name() => {
+            struct_steps(&of.get_type(schema)?, names)
+        }
+        _ => 0,
+    };
+    if steps == 0 {
+        return Ok(Transformed::no(Expr::ScalarFunction(call)));
+    }
+    let mut args = call.args;
+    // The rest looks keys of maps up.
+    let rest = args.split_off(steps + 1);
+    let value = match args.as_slice() {
+        // A reader of files reads this field alone. It knows only the engine's function, which the engine's rules move
+        // below joins, and then do not find its new name in their conditions.
+        [column @ Expr::Column(_), name] if !is_joined => {
+            let field = get_field().call(vec![column.clone(), name.clone()]);
+            when(column.clone().is_not_null(), field).end()?
+        }
+        _ => {
             let function = Arc::new(ScalarUDF::from(FieldOf {
                 field: get_field(),
                 signature: Signature::variadic_any(Volatility::Immutable),
             }));
-            let call = ScalarFunction::new_udf(function, call.args);
-            Transformed::yes(Expr::ScalarFunction(call))
+            Expr::ScalarFunction(ScalarFunction::new_udf(function, args))
         }
-        expr => Transformed::no(expr),
+    };
+    Ok(Transformed::yes(with_rest(value, rest)))
+}
+
+fn with_rest(value: Expr, rest: Vec<Expr>) -> Expr {
+    match rest.is_empty() {
+        true => value,
+        false => get_field().call(std::iter::once(value).chain(rest).collect()),
     }
+}
+
+/// How many of the names are fields of structs, before the first that is something else.
+fn struct_steps(of: &DataType, names: &[Expr]) -> usize {
+    let mut kind = of;
+    let steps = names.iter().take_while(|name| {
+        let (DataType::Struct(fields), Expr::Literal(name, _)) = (kind, name) else {
+            return false;
+        };
+        let field = name
+            .try_as_str()
+            .flatten()
+            .and_then(|name| fields.find(name));
+        field.is_some_and(|(_, field)| {
+            kind = field.data_type();
+            true
+        })
+    });
+    steps.count()
 }
 
 /// A field of a struct, and perhaps a field of that.

@@ -11,7 +11,6 @@ use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::common::{DFSchema, Result, ScalarValue};
 use datafusion::logical_expr::expr::ScalarFunction;
-use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::utils::merge_schema;
 use datafusion::logical_expr::{
     BinaryExpr, ColumnarValue, Expr, ExprSchemable, LogicalPlan, Operator, ReturnFieldArgs,
@@ -20,6 +19,7 @@ use datafusion::logical_expr::{
 use datafusion::optimizer::AnalyzerRule;
 use datafusion::physical_expr_common::datum::apply;
 
+use super::expressions::change_each;
 use super::floats::{one_nan, with_one_nan};
 
 /// Replaces arithmetic.
@@ -47,11 +47,8 @@ fn replaced(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
             DFSchema::try_from_qualified_schema(scan.table_name.clone(), &scan.source.schema())?;
         schema.merge(&source);
     }
-    let names = NamePreserver::new(&plan);
-    let changed = plan.map_expressions(|expr| {
-        let name = names.save(&expr);
-        let changed = expr.transform_down(|expr| checked(expr, &schema))?;
-        Ok(changed.update_data(|expr| name.restore(expr)))
+    let changed = change_each(plan, |expr| {
+        expr.transform_down(|expr| checked(expr, &schema))
     })?;
     match changed.transformed {
         true => changed.map_data(LogicalPlan::recompute_schema),

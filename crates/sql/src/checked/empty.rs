@@ -4,13 +4,13 @@
 use std::sync::{Arc, LazyLock};
 
 use datafusion::common::config::ConfigOptions;
-use datafusion::common::tree_node::{Transformed, TreeNode};
+use datafusion::common::tree_node::Transformed;
 use datafusion::common::{Column, Result};
 use datafusion::logical_expr::expr::ScalarFunction;
-use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder, ScalarUDF, Subquery};
 use datafusion::optimizer::AnalyzerRule;
 
+use super::expressions::{replace_in, with_new_schemas};
 use super::same_type::SameType;
 use super::subqueries::has_one_row;
 
@@ -24,27 +24,14 @@ impl AnalyzerRule for EmptySubqueries {
     }
 
     fn analyze(&self, plan: LogicalPlan, _: &ConfigOptions) -> Result<LogicalPlan> {
-        let changed = plan.transform_up_with_subqueries(replaced)?;
-        match changed.transformed {
-            // What is above may have the column, too.
-            true => Ok(changed
-                .data
-                .transform_up_with_subqueries(|plan| plan.recompute_schema().map(Transformed::yes))?
-                .data),
-            false => Ok(changed.data),
-        }
+        with_new_schemas(plan.transform_up_with_subqueries(replaced)?)
     }
 }
 
 fn replaced(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
-    let names = NamePreserver::new(&plan);
-    plan.map_expressions(|expr| {
-        let name = names.save(&expr);
-        let changed = expr.transform_up(|expr| match expr {
-            Expr::ScalarSubquery(subquery) => nullable(subquery),
-            expr => Ok(Transformed::no(expr)),
-        })?;
-        Ok(changed.update_data(|expr| name.restore(expr)))
+    replace_in(plan, |expr| match expr {
+        Expr::ScalarSubquery(subquery) => nullable(subquery),
+        expr => Ok(Transformed::no(expr)),
     })
 }
 

@@ -20,6 +20,7 @@ use datafusion::logical_expr::{
 };
 use datafusion::optimizer::AnalyzerRule;
 
+use super::expressions::replace_in;
 use super::same_type::SameType;
 
 /// Gives the keys of a plan one zero and one NaN.
@@ -203,26 +204,18 @@ fn different(distinct: Distinct, schema: &DFSchema) -> Result<Transformed<Logica
 
 /// Lists, `CASE x WHEN …` and `nullif`, in which the engine compares bits.
 fn looked_up(plan: LogicalPlan, schema: &DFSchema) -> Result<Transformed<LogicalPlan>> {
-    let names = NamePreserver::new(&plan);
-    plan.map_expressions(|expr| {
-        let name = names.save(&expr);
-        let changed = expr.transform_up(|expr| {
-            Ok(match expr {
-                Expr::InList(list) if is_float(&list.expr, schema) => in_list(list),
-                Expr::Case(case) => cases(case, schema),
-                Expr::ScalarFunction(mut call) if call.func.name() == "nullif" => {
-                    let args = call.args.iter_mut();
-                    let changed = args
-                        .map(|arg| by_key(arg, schema))
-                        .fold(false, |a, b| a | b);
-                    Transformed::new_transformed(Expr::ScalarFunction(call), changed)
-                }
-                expr => Transformed::no(expr),
-            })
-        })?;
-        Ok(match changed.transformed {
-            true => changed.update_data(|expr| name.restore(expr)),
-            false => changed,
+    replace_in(plan, |expr| {
+        Ok(match expr {
+            Expr::InList(list) if is_float(&list.expr, schema) => in_list(list),
+            Expr::Case(case) => cases(case, schema),
+            Expr::ScalarFunction(mut call) if call.func.name() == "nullif" => {
+                let args = call.args.iter_mut();
+                let changed = args
+                    .map(|arg| by_key(arg, schema))
+                    .fold(false, |a, b| a | b);
+                Transformed::new_transformed(Expr::ScalarFunction(call), changed)
+            }
+            expr => Transformed::no(expr),
         })
     })
 }
@@ -266,6 +259,9 @@ fn extend_by_zeros(list: &mut Vec<Expr>, constants: &[ScalarValue]) -> bool {
     let zeros = constants.iter().filter_map(|item| match item {
         ScalarValue::Float64(Some(number)) if *number == 0.0 => Some(ScalarValue::from(-*number)),
         ScalarValue::Float32(Some(number)) if *number == 0.0 => Some(ScalarValue::from(-*number)),
+        ScalarValue::Float16(Some(number)) if number.to_f32() == 0.0 => {
+            Some(ScalarValue::Float16(Some(-*number)))
+        }
         _ => None,
     });
     // Values are the same here if their bits are.

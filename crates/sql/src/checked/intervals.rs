@@ -65,7 +65,8 @@ impl ScalarUDFImpl for Length {
     }
 }
 
-fn lengths(values: &ArrayRef) -> Result<ArrayRef> {
+/// The nanoseconds of intervals, or of differences of times.
+pub(super) fn lengths(values: &ArrayRef) -> Result<ArrayRef> {
     let lengths: Decimal128Array = match values.data_type() {
         DataType::Duration(unit) => {
             let scale = nanos_of(*unit);

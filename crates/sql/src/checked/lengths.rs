@@ -5,43 +5,25 @@
 
 use std::sync::{Arc, LazyLock};
 
+use datafusion::arrow::compute::kernels::cmp::eq;
+use datafusion::arrow::compute::nullif;
 use datafusion::arrow::datatypes::{DataType, IntervalUnit};
-use datafusion::common::config::ConfigOptions;
-use datafusion::common::tree_node::{Transformed, TreeNode};
-use datafusion::common::{DFSchema, Result, ScalarValue};
+use datafusion::common::tree_node::Transformed;
+use datafusion::common::{DFSchema, Result, ScalarValue, internal_err};
 use datafusion::logical_expr::expr::{Between, Case, InList, ScalarFunction};
-use datafusion::logical_expr::expr_rewriter::NamePreserver;
-use datafusion::logical_expr::utils::merge_schema;
 use datafusion::logical_expr::{
-    BinaryExpr, ColumnarValue, Expr, ExprSchemable, LogicalPlan, Operator, ScalarFunctionArgs,
-    ScalarUDF, ScalarUDFImpl, Signature, Volatility, when,
+    BinaryExpr, ColumnarValue, Expr, ExprSchemable, Operator, ScalarFunctionArgs, ScalarUDF,
+    ScalarUDFImpl, Signature, Volatility,
 };
-use datafusion::optimizer::AnalyzerRule;
 
-use super::intervals::{are_lengths, in_days, length};
+use super::expressions::ExpressionRule;
+use super::intervals::{are_lengths, in_days, length, lengths};
 
 /// Corrects such comparisons and conversions.
-#[derive(Debug)]
-pub(super) struct Lengths;
-
-impl AnalyzerRule for Lengths {
-    fn name(&self) -> &'static str {
-        "lengths_of_intervals"
-    }
-
-    fn analyze(&self, plan: LogicalPlan, _: &ConfigOptions) -> Result<LogicalPlan> {
-        let changed = plan.transform_up_with_subqueries(|plan| {
-            let schema = merge_schema(&plan.inputs());
-            let names = NamePreserver::new(&plan);
-            plan.map_expressions(|expr| {
-                let name = names.save(&expr);
-                let changed = expr.transform_up(|expr| corrected(expr, &schema))?;
-                Ok(changed.update_data(|expr| name.restore(expr)))
-            })
-        })?;
-        Ok(changed.data)
-    }
-}
+pub(super) const LENGTHS: ExpressionRule = ExpressionRule {
+    name: "lengths_of_intervals",
+    replace: corrected,
+};
 
 fn corrected(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
     let compares = |one: &Expr, other: &Expr| match (one.get_type(schema), other.get_type(schema)) {
@@ -89,19 +71,11 @@ fn corrected(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
                 .collect(),
             else_expr,
         }),
-        Expr::ScalarFunction(call) if call.func.name() == "nullif" => {
-            match <[Expr; 2]>::try_from(call.args) {
-                Ok([value, other]) if compares(&value, &other) && !value.is_volatile() => {
-                    let is_equal = length(value.clone()).eq(length(other));
-                    let nothing = ScalarValue::try_new_null(&value.get_type(schema)?)?;
-                    when(is_equal, Expr::Literal(nothing, None)).otherwise(value)?
-                }
-                args => {
-                    let args = args.map_or_else(|args| args, Vec::from);
-                    let call = ScalarFunction::new_udf(call.func, args);
-                    return Ok(Transformed::no(Expr::ScalarFunction(call)));
-                }
-            }
+        Expr::ScalarFunction(call)
+            if call.func.name() == "nullif"
+                && matches!(call.args.as_slice(), [value, other] if compares(value, other)) =>
+        {
+            Expr::ScalarFunction(ScalarFunction::new_udf(Arc::clone(&NULL_IF), call.args))
         }
         expr => return Ok(Transformed::no(expr)),
     }))
@@ -128,6 +102,48 @@ fn is_interval(kind: &DataType) -> bool {
 fn is_difference(expr: &Expr, schema: &DFSchema) -> bool {
     let kind = expr.get_type(schema);
     kind.is_ok_and(|kind| matches!(kind, DataType::Duration(_)))
+}
+
+/// `nullif` of two values that are compared by their lengths. Each is computed once.
+static NULL_IF: LazyLock<Arc<ScalarUDF>> = LazyLock::new(|| {
+    let signature = Signature::any(2, Volatility::Immutable);
+    Arc::new(ScalarUDF::from(NullIf { signature }))
+});
+
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct NullIf {
+    signature: Signature,
+}
+
+impl ScalarUDFImpl for NullIf {
+    fn name(&self) -> &'static str {
+        "nullif_of_lengths"
+    }
+
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    fn return_type(&self, kinds: &[DataType]) -> Result<DataType> {
+        match kinds {
+            [kind, _] => Ok(kind.clone()),
+            _ => internal_err!("`nullif` takes two arguments"),
+        }
+    }
+
+    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        let values = ColumnarValue::values_to_arrays(&args.args)?;
+        let [value, other] = values.as_slice() else {
+            return internal_err!("`nullif` takes two arguments");
+        };
+        let are_equal = eq(&lengths(value)?, &lengths(other)?)?;
+        let found = nullif(value, &are_equal)?;
+        let is_constant = |value: &ColumnarValue| matches!(value, ColumnarValue::Scalar(_));
+        Ok(match args.args.iter().all(is_constant) {
+            true => ColumnarValue::Scalar(ScalarValue::try_from_array(&found, 0)?),
+            false => ColumnarValue::Array(found),
+        })
+    }
 }
 
 /// The interval of days that a difference of times is.

@@ -5,39 +5,19 @@
 use std::sync::{Arc, LazyLock};
 
 use datafusion::arrow::datatypes::DataType;
-use datafusion::common::config::ConfigOptions;
-use datafusion::common::tree_node::{Transformed, TreeNode};
-use datafusion::common::{DFSchema, Result};
+use datafusion::common::DFSchema;
+use datafusion::common::tree_node::Transformed;
 use datafusion::logical_expr::expr::ScalarFunction;
-use datafusion::logical_expr::expr_rewriter::NamePreserver;
-use datafusion::logical_expr::utils::merge_schema;
-use datafusion::logical_expr::{Expr, ExprSchemable, LogicalPlan, ScalarUDF};
-use datafusion::optimizer::AnalyzerRule;
+use datafusion::logical_expr::{Expr, ExprSchemable, ScalarUDF};
 
+use super::expressions::ExpressionRule;
 use super::same_type::SameType;
 
 /// Hides such casts and calls in a function, whose order the engine does not know.
-#[derive(Debug)]
-pub(super) struct LocalTimes;
-
-impl AnalyzerRule for LocalTimes {
-    fn name(&self) -> &'static str {
-        "local_times"
-    }
-
-    fn analyze(&self, plan: LogicalPlan, _: &ConfigOptions) -> Result<LogicalPlan> {
-        let changed = plan.transform_up_with_subqueries(|plan| {
-            let schema = merge_schema(&plan.inputs());
-            let names = NamePreserver::new(&plan);
-            plan.map_expressions(|expr| {
-                let name = names.save(&expr);
-                let changed = expr.transform_up(|expr| Ok(hidden(expr, &schema)))?;
-                Ok(changed.update_data(|expr| name.restore(expr)))
-            })
-        })?;
-        Ok(changed.data)
-    }
-}
+pub(super) const LOCAL_TIMES: ExpressionRule = ExpressionRule {
+    name: "local_times",
+    replace: |expr, schema| Ok(hidden(expr, schema)),
+};
 
 fn hidden(expr: Expr, schema: &DFSchema) -> Transformed<Expr> {
     let is_found = match &expr {

@@ -1,34 +1,17 @@
 //! Times without seconds, such as `'2026-01-02 03:04'`, which the engine does not read.
 
 use datafusion::arrow::datatypes::DataType;
-use datafusion::common::config::ConfigOptions;
-use datafusion::common::tree_node::{Transformed, TreeNode};
-use datafusion::common::{Result, ScalarValue};
-use datafusion::logical_expr::expr_rewriter::NamePreserver;
-use datafusion::logical_expr::{Expr, LogicalPlan};
-use datafusion::optimizer::AnalyzerRule;
+use datafusion::common::ScalarValue;
+use datafusion::common::tree_node::Transformed;
+use datafusion::logical_expr::Expr;
+
+use super::expressions::ExpressionRule;
 
 /// Adds the seconds where a text of a statement becomes a time. It runs once the engine has made the types equal.
-#[derive(Debug)]
-pub(super) struct MinutesOfTimes;
-
-impl AnalyzerRule for MinutesOfTimes {
-    fn name(&self) -> &'static str {
-        "minutes_of_times"
-    }
-
-    fn analyze(&self, plan: LogicalPlan, _: &ConfigOptions) -> Result<LogicalPlan> {
-        let changed = plan.transform_up_with_subqueries(|plan| {
-            let names = NamePreserver::new(&plan);
-            plan.map_expressions(|expr| {
-                let name = names.save(&expr);
-                let changed = expr.transform_up(|expr| Ok(with_seconds(expr)))?;
-                Ok(changed.update_data(|expr| name.restore(expr)))
-            })
-        })?;
-        Ok(changed.data)
-    }
-}
+pub(super) const MINUTES_OF_TIMES: ExpressionRule = ExpressionRule {
+    name: "minutes_of_times",
+    replace: |expr, _| Ok(with_seconds(expr)),
+};
 
 /// The cast of a text without seconds to a time, with seconds.
 pub(super) fn with_seconds(mut expr: Expr) -> Transformed<Expr> {

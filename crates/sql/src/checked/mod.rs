@@ -4,6 +4,7 @@
 
 mod access;
 mod arithmetic;
+mod between;
 mod cast_of;
 mod conditions;
 mod date_bin;
@@ -14,6 +15,7 @@ mod distinct_sum;
 mod empty;
 mod empty_sorts;
 mod equalities;
+mod expressions;
 mod extremes;
 mod floats;
 mod grouping_sets;
@@ -69,7 +71,7 @@ pub(crate) fn register(context: &SessionContext, limit: usize) {
     context.add_analyzer_rule(Arc::new(using::CommonColumns));
     context.add_analyzer_rule(Arc::new(subqueries::Subqueries));
     context.add_analyzer_rule(Arc::new(empty::EmptySubqueries));
-    context.add_analyzer_rule(Arc::new(varying_lists::VaryingLists));
+    context.add_analyzer_rule(Arc::new(varying_lists::VARYING_LISTS));
     context.add_analyzer_rule(Arc::new(floats::FloatKeys));
     context.add_optimizer_rule(Arc::new(empty_sorts::EmptySorts));
     context.add_optimizer_rule(Arc::new(windows::SeparateWindows));
@@ -89,10 +91,11 @@ pub(crate) fn register(context: &SessionContext, limit: usize) {
     let config = context.copied_config();
     let to_timestamp = to_timestamp::ToTimestamp::new(config.options());
     context.register_udf(ScalarUDF::from(to_timestamp));
-    context.add_analyzer_rule(Arc::new(minutes::MinutesOfTimes));
-    context.add_analyzer_rule(Arc::new(local_times::LocalTimes));
-    context.add_analyzer_rule(Arc::new(lengths::Lengths));
+    context.add_analyzer_rule(Arc::new(minutes::MINUTES_OF_TIMES));
+    context.add_analyzer_rule(Arc::new(local_times::LOCAL_TIMES));
+    context.add_analyzer_rule(Arc::new(lengths::LENGTHS));
     context.add_analyzer_rule(Arc::new(access::FieldsOfNull));
+    context.add_analyzer_rule(Arc::new(between::VOLATILE_BETWEEN));
     size::register(context, limit);
 }
 

@@ -4,38 +4,20 @@
 use std::sync::{Arc, LazyLock};
 
 use datafusion::arrow::datatypes::DataType;
-use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::common::{Result, internal_err};
 use datafusion::logical_expr::expr::ScalarFunction;
-use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::{
-    ColumnarValue, Expr, LogicalPlan, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature,
-    Volatility,
+    ColumnarValue, Expr, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
 };
-use datafusion::optimizer::AnalyzerRule;
+
+use super::expressions::ExpressionRule;
 
 /// Puts items that are no constants into a function that never returns a constant.
-#[derive(Debug)]
-pub(super) struct VaryingLists;
-
-impl AnalyzerRule for VaryingLists {
-    fn name(&self) -> &'static str {
-        "varying_lists"
-    }
-
-    fn analyze(&self, plan: LogicalPlan, _: &ConfigOptions) -> Result<LogicalPlan> {
-        let changed = plan.transform_up_with_subqueries(|plan| {
-            let names = NamePreserver::new(&plan);
-            plan.map_expressions(|expr| {
-                let name = names.save(&expr);
-                let changed = expr.transform_up(marked)?;
-                Ok(changed.update_data(|expr| name.restore(expr)))
-            })
-        })?;
-        Ok(changed.data)
-    }
-}
+pub(super) const VARYING_LISTS: ExpressionRule = ExpressionRule {
+    name: "varying_lists",
+    replace: |expr, _| marked(expr),
+};
 
 fn marked(expr: Expr) -> Result<Transformed<Expr>> {
     let Expr::InList(mut list) = expr else {

@@ -1,6 +1,6 @@
 //! Expressions that the query engine reads in another way than other systems, or not at all.
 
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, RangeInclusive};
 
 use datafusion::sql::sqlparser::ast::{
     BinaryOperator, DataType, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments,
@@ -20,25 +20,27 @@ const MOMENTS: [&str; 8] = [
     "to_timestamp_seconds",
 ];
 
-/// Functions whose results are moments if an argument is one.
-const KEEPING: [&str; 16] = [
-    "any_value",
-    "coalesce",
-    "date_bin",
-    "date_trunc",
-    "first_value",
-    "greatest",
-    "ifnull",
-    "lag",
-    "last_value",
-    "lead",
-    "least",
-    "max",
-    "min",
-    "nth_value",
-    "nullif",
-    "nvl",
+/// Functions whose results are moments if one of these arguments is one: of all, those that choose among their arguments.
+const KEEPING: [(&str, RangeInclusive<usize>); 16] = [
+    ("any_value", 0..=0),
+    ("coalesce", ALL),
+    ("date_bin", 1..=1),
+    ("date_trunc", 1..=1),
+    ("first_value", 0..=0),
+    ("greatest", ALL),
+    ("ifnull", ALL),
+    ("lag", 0..=0),
+    ("last_value", 0..=0),
+    ("lead", 0..=0),
+    ("least", ALL),
+    ("max", 0..=0),
+    ("min", 0..=0),
+    ("nth_value", 0..=0),
+    ("nullif", 0..=0),
+    ("nvl", ALL),
 ];
+
+const ALL: RangeInclusive<usize> = 0..=usize::MAX;
 
 /// Refuses an expression that is not understood as in other systems.
 ///
@@ -203,8 +205,13 @@ fn is_moment(expr: &Expr) -> bool {
         }
         Expr::Function(call) => {
             let name = call.name.to_string().to_ascii_lowercase();
+            let kept = KEEPING.iter().find(|(keeping, _)| *keeping == name);
+            let kept = kept.map(|(_, places)| places);
+            let mut given = arguments(call).enumerate();
             MOMENTS.contains(&name.as_str())
-                || KEEPING.contains(&name.as_str()) && arguments(call).any(is_moment)
+                || kept.is_some_and(|kept| {
+                    given.any(|(at, argument)| kept.contains(&at) && is_moment(argument))
+                })
         }
         _ => false,
     }

@@ -83,6 +83,22 @@ fn deep_statements_are_answered_or_refused() {
     }
 }
 
+/// Items that are computed stay items: as a row of alternatives, so many would be as deep as they are many.
+#[test]
+fn long_lists_of_computed_items_are_planned() {
+    let session = session(&store());
+    rows(&session, "CREATE TABLE t (i BIGINT, PRIMARY KEY (i))");
+    rows(&session, "INSERT INTO t VALUES (1), (5000)");
+    let items: Vec<String> = (0..4000)
+        .map(|at| format!("CASE WHEN i > 9 THEN i - {at} END"))
+        .collect();
+    let query = format!("SELECT i FROM t WHERE 1001 IN ({})", items.join(", "));
+    let begun = Instant::now();
+    assert_eq!(rows(&session, &query), ["5000"]);
+    let taken = begun.elapsed();
+    assert!(taken < Duration::from_secs(60), "{taken:?}");
+}
+
 /// Each level has twice the values of the one below.
 #[test]
 fn nested_values_that_double_are_refused() {

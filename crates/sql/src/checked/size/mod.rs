@@ -11,18 +11,19 @@ mod literals;
 use std::sync::Arc;
 
 use datafusion::common::config::ConfigOptions;
-use datafusion::common::tree_node::{Transformed, TreeNode};
+use datafusion::common::tree_node::Transformed;
 use datafusion::common::{DFSchema, DataFusionError, Result};
 use datafusion::execution::FunctionRegistry;
 use datafusion::functions::core::{named_struct, r#struct};
 use datafusion::logical_expr::expr::ScalarFunction;
-use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::planner::{ExprPlanner, PlannerResult, RawDictionaryExpr};
 use datafusion::logical_expr::{BinaryExpr, Expr, LogicalPlan, Operator, ScalarUDF};
 use datafusion::optimizer::AnalyzerRule;
 use datafusion::prelude::SessionContext;
 
 pub(crate) use self::literals::rows_at_once;
+
+use super::expressions::replace_in;
 
 use self::concat::ConcatOperator;
 use self::estimate::Growth;
@@ -109,12 +110,7 @@ impl AnalyzerRule for LimitedSizes {
 
     fn analyze(&self, plan: LogicalPlan, _: &ConfigOptions) -> Result<LogicalPlan> {
         let replaced = plan.transform_up_with_subqueries(|plan| {
-            let names = NamePreserver::new(&plan);
-            let changed = plan.map_expressions(|expr| {
-                let name = names.save(&expr);
-                let changed = expr.transform_up(|expr| Ok(self.limited(expr)))?;
-                Ok(changed.update_data(|expr| name.restore(expr)))
-            })?;
+            let changed = replace_in(plan, |expr| Ok(self.limited(expr)))?;
             match changed.transformed {
                 true => changed.map_data(LogicalPlan::recompute_schema),
                 false => Ok(changed),

@@ -21,7 +21,6 @@ use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::common::{Column, DFSchema, Result, plan_err};
 use datafusion::logical_expr::expr::{InSubquery, SetComparison};
-use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::utils::{conjunction, merge_schema, split_conjunction_owned};
 use datafusion::logical_expr::{
     Aggregate, BinaryExpr, Distinct, Expr, Filter, Limit, LogicalPlan, LogicalPlanBuilder,
@@ -29,6 +28,7 @@ use datafusion::logical_expr::{
 };
 use datafusion::optimizer::AnalyzerRule;
 
+use super::expressions::{replace_in, with_new_schemas};
 use membership::Membership;
 
 pub(crate) use marks::check_joined;
@@ -45,15 +45,7 @@ impl AnalyzerRule for Subqueries {
 
     fn analyze(&self, plan: LogicalPlan, _: &ConfigOptions) -> Result<LogicalPlan> {
         let mut number = 0;
-        let changed = plan.transform_up_with_subqueries(|plan| replaced(plan, &mut number))?;
-        match changed.transformed {
-            // A value may be NULL that was none before.
-            true => Ok(changed
-                .data
-                .transform_up_with_subqueries(|plan| plan.recompute_schema().map(Transformed::yes))?
-                .data),
-            false => Ok(changed.data),
-        }
+        with_new_schemas(plan.transform_up_with_subqueries(|plan| replaced(plan, &mut number))?)
     }
 }
 
@@ -90,12 +82,7 @@ fn replaced(plan: LogicalPlan, number: &mut usize) -> Result<Transformed<Logical
     if let LogicalPlan::Sort(sort) = plan {
         return sorted(sort, &schema, number).map(Transformed::yes);
     }
-    let names = NamePreserver::new(&plan);
-    plan.map_expressions(|expr| {
-        let name = names.save(&expr);
-        let changed = expr.transform_up(|expr| corrected(expr, Null::Kept, &schema, number))?;
-        Ok(changed.update_data(|expr| name.restore(expr)))
-    })
+    replace_in(plan, |expr| corrected(expr, Null::Kept, &schema, number))
 }
 
 /// A query that a side of a join is.
