@@ -1,11 +1,13 @@
 //! A file that gets its name only when it is complete, or a device or pipe that is written directly.
 
 use std::ffi::OsString;
-use std::fs::{self, File};
+use std::fs::{self, File, TryLockError};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use flate2::write::GzEncoder;
+#[cfg(unix)]
+use rustix::fs::OFlags;
 
 use super::Packing;
 use crate::failure::{Failure, Result};
@@ -46,6 +48,8 @@ struct Replaced {
     path: PathBuf,
     partial: PathBuf,
     _incomplete: Incomplete,
+    /// Held until the file has its name: no other program may write to the same incomplete file.
+    _lock: File,
 }
 
 impl Target {
@@ -67,12 +71,12 @@ impl Target {
                 .map(|file| (file, None)),
             _ => linked(path).and_then(|path| {
                 let partial = partial_of(&path);
-                let incomplete = Incomplete::new(&partial);
-                let file = File::create(&partial)?;
+                let file = locked(&partial)?;
                 let replaced = Replaced {
+                    _incomplete: Incomplete::new(&partial),
+                    _lock: file.try_clone()?,
                     path,
                     partial,
-                    _incomplete: incomplete,
                 };
                 Ok((file, Some(replaced)))
             }),
@@ -126,6 +130,78 @@ impl Target {
         }
         written.map_err(|failure| failure.about_file("cannot write the file", &path))
     }
+}
+
+/// Opens an incomplete file, which a killed program may have left, for this program alone.
+fn locked(partial: &Path) -> io::Result<File> {
+    if is_pipe(partial) {
+        // Who put it there reads what is written.
+        return File::options().write(true).open(partial);
+    }
+    loop {
+        let mut options = File::options();
+        options.write(true).create(true).truncate(false);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::custom_flags(
+            &mut options,
+            // A link would lead to a file that is not to be replaced.
+            OFlags::NOFOLLOW.bits().cast_signed(),
+        );
+        let file = options.open(partial)?;
+        if !file.metadata()?.is_file() {
+            return Err(io::Error::other(format!(
+                "{} is not a regular file",
+                partial.display()
+            )));
+        }
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => {
+                return Err(io::Error::new(
+                    io::ErrorKind::ResourceBusy,
+                    format!("another program is writing {}", partial.display()),
+                ));
+            }
+            // Some file systems have no locks.
+            Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => {}
+            Err(TryLockError::Error(error)) => return Err(error),
+        }
+        // The one who had the lock may have renamed or removed the file since it was opened.
+        if is_at(&file, partial)? {
+            file.set_len(0)?;
+            return Ok(file);
+        }
+    }
+}
+
+#[cfg(unix)]
+fn is_pipe(path: &Path) -> bool {
+    use std::os::unix::fs::FileTypeExt as _;
+
+    fs::symlink_metadata(path).is_ok_and(|found| found.file_type().is_fifo())
+}
+
+#[cfg(not(unix))]
+fn is_pipe(_: &Path) -> bool {
+    false
+}
+
+/// Whether a file still has this name.
+#[cfg(unix)]
+fn is_at(file: &File, path: &Path) -> io::Result<bool> {
+    use std::os::unix::fs::MetadataExt as _;
+
+    let own = file.metadata()?;
+    match fs::symlink_metadata(path) {
+        Ok(found) => Ok((found.dev(), found.ino()) == (own.dev(), own.ino())),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+#[cfg(not(unix))]
+fn is_at(_: &File, path: &Path) -> io::Result<bool> {
+    path.try_exists()
 }
 
 /// The name to which symbolic links lead, whether a file of that name exists or not.
@@ -187,5 +263,34 @@ impl Write for Packed {
 
     fn flush(&mut self) -> io::Result<()> {
         self.stream().flush()
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
+
+    use super::*;
+
+    #[test]
+    fn an_incomplete_file_belongs_to_one_program() {
+        let folder = tempfile::tempdir().unwrap();
+        let partial = folder.path().join("x.csv.partial");
+        // Of a program that was killed.
+        fs::write(&partial, "rest").unwrap();
+        let first = locked(&partial).unwrap();
+        assert_eq!(first.metadata().unwrap().len(), 0);
+        let error = locked(&partial).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::ResourceBusy, "{error}");
+        // It is complete, and the next one begins with another file.
+        fs::rename(&partial, folder.path().join("x.csv")).unwrap();
+        let next = locked(&partial).unwrap();
+        drop((first, next));
+        fs::remove_file(&partial).unwrap();
+        std::os::unix::fs::symlink("x.csv", &partial).unwrap();
+        locked(&partial).unwrap_err();
+        fs::remove_file(&partial).unwrap();
+        fs::create_dir(&partial).unwrap();
+        locked(&partial).unwrap_err();
     }
 }
