@@ -14,7 +14,9 @@ use ostrakon_events::{
 };
 use std::io::BufRead;
 
-use super::followed::{Head, Position, Positions, Seen, beginning, is_whole, new_lines, note_key};
+use super::followed::{
+    Counted, Head, Position, Positions, Seen, beginning, is_whole, new_lines, note_key,
+};
 use super::ingest::{
     Rejects, Total, add_part, add_row, check_renamed, options, tell, warn_of_another_kind,
 };
@@ -60,6 +62,8 @@ struct Follower<'a> {
     positions: Option<Positions>,
     /// Lines of Zeek's logs about their format, by the name of their note.
     seen: BTreeMap<Vec<u8>, Seen>,
+    /// The lines of files in which a line was rejected.
+    counted: BTreeMap<Vec<u8>, Counted>,
     /// Files that could not be read, with their size then; they are tried again when it has changed.
     failed: BTreeMap<PathBuf, u64>,
     /// The type as it was when the positions were read.
@@ -91,6 +95,7 @@ pub(super) fn run(access: &Access, args: &EventsIngestArgs, out: &mut Output) ->
         positions: None,
         failed: BTreeMap::new(),
         seen: BTreeMap::new(),
+        counted: BTreeMap::new(),
         definition: None,
         compared: BTreeSet::new(),
         total: Total::default(),
@@ -301,7 +306,8 @@ impl Follower<'_> {
         let start = beginning(file).map_err(about(path))?;
         let format = self.reading.format(path, &start).map_err(Trouble::Input)?;
         let head = match format {
-            LogFormat::Csv | LogFormat::Tsv => Head::FirstLine,
+            LogFormat::Csv => Head::FirstRecord,
+            LogFormat::Tsv => Head::FirstLine,
             LogFormat::Zeek => Head::Directives(self.seen.entry(note_key(path, file)).or_default()),
             _ => Head::None,
         };
@@ -328,8 +334,13 @@ impl Follower<'_> {
         // The position in the file after what was read of the input.
         let place = |read: u64| (new.start + read.saturating_sub(new.head)).min(new.end);
         let mut counting = file.try_clone().map_err(about(path))?;
+        let key = note_key(path, file);
+        let mut counted = self.counted.remove(&key).unwrap_or_default();
         let rest = Rest {
-            lines_before: &mut || new.lines_before(&mut counting).map_err(about(path)),
+            lines_before: &mut || {
+                let lines = new.lines_before(&mut counting, &mut counted);
+                lines.map_err(about(path))
+            },
             tell: &mut |ingest, read| {
                 if let Some(at) = new.position(place(read), file).map_err(about(path))? {
                     ingest.note(&note_key(path, file), at.to_text().as_bytes());
@@ -338,6 +349,7 @@ impl Follower<'_> {
             },
         };
         let read = self.add_text(ingest, path, (&text, input), rest);
+        self.counted.insert(key, counted);
         let read = match read {
             // The next look finds what the file holds now. What was stored of its old lines is not stored again.
             Err(Trouble::Input(_)) if new.has_changed() => return Ok(true),

@@ -165,19 +165,13 @@ impl NewLines {
     }
 
     /// How many more lines the file has before the position than the input has.
-    pub(super) fn lines_before(&self, file: &mut File) -> std::io::Result<i64> {
-        file.seek(SeekFrom::Start(0))?;
-        let mut before = BufReader::with_capacity(256 << 10, (&*file).take(self.start));
-        let mut lines = 0;
-        loop {
-            let read = before.fill_buf()?;
-            let length = read.len();
-            if length == 0 {
-                return Ok(lines - self.head_lines.cast_signed());
-            }
-            lines += memchr::memchr_iter(b'\n', read).count() as i64;
-            before.consume(length);
-        }
+    pub(super) fn lines_before(
+        &self,
+        file: &mut File,
+        counted: &mut Counted,
+    ) -> std::io::Result<i64> {
+        let lines = counted.until(file, self.start)?;
+        Ok(lines.cast_signed() - self.head_lines.cast_signed())
     }
 
     /// Whether reading failed because the file changed.
@@ -186,11 +180,42 @@ impl NewLines {
     }
 }
 
+/// The lines of a file that is followed, as far as they were counted.
+#[derive(Debug, Default)]
+pub(super) struct Counted {
+    bytes: u64,
+    lines: u64,
+}
+
+impl Counted {
+    /// The lines before a position. What was counted before is not read again, unless the file is read from its beginning
+    /// again.
+    fn until(&mut self, file: &mut File, position: u64) -> std::io::Result<u64> {
+        if position < self.bytes {
+            *self = Self::default();
+        }
+        file.seek(SeekFrom::Start(self.bytes))?;
+        let mut text = BufReader::with_capacity(256 << 10, (&*file).take(position - self.bytes));
+        loop {
+            let read = text.fill_buf()?;
+            let length = read.len();
+            if length == 0 {
+                return Ok(self.lines);
+            }
+            self.lines += memchr::memchr_iter(b'\n', read).count() as u64;
+            self.bytes += length as u64;
+            text.consume(length);
+        }
+    }
+}
+
 /// The lines before a position that tell how to read those after it.
 pub(super) enum Head<'a> {
     None,
-    /// The names of the columns.
+    /// The names of the columns, without quotes.
     FirstLine,
+    /// The names of the columns, of which those in quotes may have line ends.
+    FirstRecord,
     /// Those of Zeek, which may be anywhere.
     Directives(&'a mut Seen),
 }
@@ -262,7 +287,8 @@ pub(super) fn new_lines(
     }
     let start = position.bytes;
     let head = match head {
-        Head::FirstLine if start > 0 => first_line(file, start).map_err(about)?,
+        Head::FirstLine if start > 0 => first_lines(file, start, false).map_err(about)?,
+        Head::FirstRecord if start > 0 => first_lines(file, start, true).map_err(about)?,
         Head::Directives(seen) if start > 0 => seen.before(file, start).map_err(about)?,
         _ => Vec::new(),
     };
@@ -320,12 +346,17 @@ fn last_line_end(file: &mut File, position: u64, size: u64) -> std::io::Result<O
     Ok((size.saturating_sub(position) > LINE_BYTES).then_some(size))
 }
 
-/// The lines at the beginning of a file that its later lines depend on: its first line, which may be a header, or all
-/// that begin with `#`. Not more than what was read.
-fn first_line(file: &mut File, position: u64) -> std::io::Result<Vec<u8>> {
+/// The lines at the beginning of a file that its later lines depend on: its first line or record, which may be a header, or
+/// all lines that begin with `#`. Not more than what was read.
+fn first_lines(file: &mut File, position: u64, has_quotes: bool) -> std::io::Result<Vec<u8>> {
     file.seek(SeekFrom::Start(0))?;
     let mut lines = BufReader::new((&*file).take(position.min(HEAD_BYTES)));
     let (mut head, mut line) = (Vec::new(), Vec::new());
+    if has_quotes && !lines.fill_buf()?.starts_with(b"#") {
+        lines.read_to_end(&mut head)?;
+        head.truncate(first_record(&head)?);
+        return Ok(head);
+    }
     while lines.read_until(b'\n', &mut line)? > 0 {
         let comment = line.starts_with(b"#");
         if head.is_empty() || comment {
@@ -337,6 +368,17 @@ fn first_line(file: &mut File, position: u64) -> std::io::Result<Vec<u8>> {
         line.clear();
     }
     Ok(head)
+}
+
+/// The bytes of the first record of a text.
+fn first_record(text: &[u8]) -> std::io::Result<usize> {
+    let mut records = csv::ReaderBuilder::new()
+        .has_headers(false)
+        .flexible(true)
+        .terminator(csv::Terminator::Any(b'\n'))
+        .from_reader(text);
+    records.read_byte_record(&mut csv::ByteRecord::new())?;
+    Ok(usize::try_from(records.position().byte()).unwrap_or(text.len()))
 }
 
 #[cfg(test)]
@@ -363,6 +405,42 @@ mod tests {
         file.write_all(b"\n3,4\n5").expect("written");
         assert_eq!(text(&mut file, 4), Some(("a,b\n1,2\n3,4\n".into(), 4, 12)));
         assert_eq!(text(&mut file, 12), None);
+    }
+
+    #[test]
+    fn a_header_with_a_line_end_is_read_again() {
+        for (header, has_quotes) in [
+            ("a,\"b\nc\"\n", true),
+            ("a,w 5\",c\r\n", true),
+            ("a,\"b\n", false),
+            ("#a,\"b\n", true),
+        ] {
+            let mut file = tempfile::tempfile().expect("a file");
+            let text = format!("{header}1,2\n3,4\n");
+            file.write_all(text.as_bytes()).expect("written");
+            let position = header.len() as u64 + 4;
+            let head = first_lines(&mut file, position, has_quotes).expect("read");
+            assert_eq!(String::from_utf8_lossy(&head), header);
+        }
+    }
+
+    #[test]
+    fn lines_are_counted_once() {
+        let mut file = tempfile::tempfile().expect("a file");
+        file.write_all(b"1\n2\n3\n4").expect("written");
+        let mut counted = Counted::default();
+        for (position, lines, from) in [(4, 2, 0), (4, 2, 4), (7, 3, 4), (2, 1, 0)] {
+            // Not read again: other bytes there change nothing.
+            if from > 0 {
+                file.seek(SeekFrom::Start(0)).expect("sought");
+                file.write_all(b"xxxx").expect("written");
+            } else {
+                file.seek(SeekFrom::Start(0)).expect("sought");
+                file.write_all(b"1\n2\n").expect("written");
+            }
+            let found = counted.until(&mut file, position).expect("read");
+            assert_eq!(found, lines, "before {position}");
+        }
     }
 
     #[test]
