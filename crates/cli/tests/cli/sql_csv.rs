@@ -25,8 +25,8 @@ fn calls_say_how_a_file_is_read() {
         ),
         (
             "read_csv('visits.txt', header = false, nullstr = 'NA', \
-             columns = {'k': 'VARCHAR', 'n': 'DOUBLE', 't': 'DATE'})",
-            "{\"k\":\"a\",\"n\":7.0,\"t\":null}\n{\"k\":\"b\",\"n\":null,\"t\":\"2024-02-29\"}",
+             columns = {'k': 'VARCHAR', 'n': 'DOUBLE', 't': 'TIMESTAMP'})",
+            "{\"k\":\"a\",\"n\":7.0,\"t\":null}\n{\"k\":\"b\",\"n\":null,\"t\":\"2024-02-29T12:00:00\"}",
         ),
         (
             "read_csv('visits.txt', all_varchar = true)",
@@ -86,6 +86,144 @@ fn calls_read_compressed_files_and_patterns_of_any_ending() {
         rows(&folder, "SELECT a FROM read_parquet('x')"),
         r#"{"a":1}"#
     );
+}
+
+/// The types are those of the first 20,000 records.
+#[test]
+fn later_values_are_whole_or_errors() {
+    let folder = Folder::with_table();
+    let many = |value: &str| format!("x\n{}", format!("{value}\n").repeat(20_000));
+    folder.write(
+        "time.csv",
+        many("2026-01-01T10:00:00") + "2026-01-01T10:00:00.75\n",
+    );
+    assert_eq!(
+        rows(&folder, "SELECT max(x) AS x FROM 'time.csv'"),
+        r#"{"x":"2026-01-01T10:00:00.750"}"#
+    );
+    for (name, last, said) in [
+        (
+            "day.csv",
+            "2026-01-02T10:00:00",
+            "a DATE has no time of day",
+        ),
+        ("day.csv", "2026-02-30", "line 20002"),
+        ("time.csv", "24:00", "line 20002"),
+    ] {
+        let value = if name == "day.csv" {
+            "2026-01-01"
+        } else {
+            "2026-01-01T10:00:00"
+        };
+        folder.write(name, many(value) + last + "\n");
+        let error = folder.fails(1, &["sql", "-c", &format!("SELECT max(x) FROM '{name}'")]);
+        assert!(error.contains(said) && error.contains("20002"), "{error}");
+        assert!(error.contains(name), "{error}");
+    }
+}
+
+/// Values that look like a type, and have not its form, are text if they are among the first.
+#[test]
+fn what_only_looks_like_a_time_is_text() {
+    let folder = Folder::with_table();
+    for value in ["2020-02-30", "0000-00-00", "2020-01-01 24:00:00", "\u{663}"] {
+        folder.write("x.csv", format!("x\n{value}\n"));
+        let expected = format!("{{\"x\":\"{value}\"}}");
+        assert_eq!(rows(&folder, "SELECT x FROM 'x.csv'"), expected);
+    }
+}
+
+/// Records may have several lines, and the reader counts records, in some errors from zero.
+#[test]
+fn errors_have_the_line_of_the_file() {
+    let folder = Folder::with_table();
+    let good = "1,2\n".repeat(20_500);
+    let quoted = "1,\"2\n\"\n".repeat(3);
+    for (text, call, line) in [
+        (format!("a,b\n{good}x,1\n"), "'x.csv'", 20_502),
+        (format!("a,b\n{good}1,1,1\n"), "'x.csv'", 20_502),
+        (
+            format!("{good}x,1\n"),
+            "read_csv('x.csv', header = false)",
+            20_501,
+        ),
+        (format!("a,b\n{quoted}{good}x,1\n"), "'x.csv'", 20_508),
+        (format!("a,b\n{quoted}{good}1,1,1\n"), "'x.csv'", 20_508),
+    ] {
+        folder.write("x.csv", text);
+        let error = folder.fails(
+            1,
+            &[
+                "sql",
+                "-c",
+                &format!("SELECT sum(a) FROM {call}").replace(
+                    "sum(a)",
+                    if call.starts_with("read") {
+                        "sum(column0)"
+                    } else {
+                        "sum(a)"
+                    },
+                ),
+            ],
+        );
+        assert!(error.contains(&format!("line {line}")), "{line}: {error}");
+    }
+}
+
+/// A name with a call may be shown, and stands in files that are written.
+#[test]
+fn columns_are_named_by_the_call_as_it_is_written() {
+    let folder = Folder::with_table();
+    folder.write("x.csv", "a\n1\n");
+    let query = "SELECT (SELECT count(*) FROM read_csv('x.csv')) FROM read_csv('x.csv')";
+    let out = folder.ok(&["sql", "-c", query, "--format", "csv"]);
+    assert_eq!(out, "(SELECT count(*) FROM read_csv('x.csv'))\n1\n");
+    let explained = folder.ok(&["sql", "-c", &format!("EXPLAIN {query}")]);
+    assert!(!explained.contains('\0'), "{explained}");
+}
+
+#[test]
+fn pipes_and_devices_are_refused() {
+    let folder = Folder::with_table();
+    for query in [
+        "SELECT * FROM read_csv('/dev/stdin')",
+        "SELECT * FROM read_json('/dev/zero')",
+        "SELECT * FROM read_parquet('/dev/null')",
+    ] {
+        let ran = folder.run_with(&["sql", "-c", query], b"a\n1\n");
+        assert_ne!(ran.code, 0, "{query}: {}", ran.out);
+        assert!(
+            ran.err.contains("not that of a regular file"),
+            "{}",
+            ran.err
+        );
+    }
+}
+
+/// Whole numbers of JSON that only an unsigned type has keep their digits.
+#[test]
+fn large_whole_numbers_of_json_are_kept() {
+    let folder = Folder::with_table();
+    folder.write(
+        "x.json",
+        "{\"a\":18446744073709551614,\"b\":[1]}\n{\"a\":18446744073709551612,\"b\":[2]}\n",
+    );
+    let query = "SELECT count(DISTINCT a) AS n, max(a) AS a FROM 'x.json'";
+    assert_eq!(
+        rows(&folder, query),
+        r#"{"n":2,"a":"18446744073709551614"}"#
+    );
+    let create = "CREATE TABLE u (k BIGINT UNSIGNED, PRIMARY KEY (k))";
+    folder.ok(&["sql", "-c", create]);
+    folder.ok(&["sql", "-c", "INSERT INTO u SELECT a FROM 'x.json'"]);
+    let joined =
+        "SELECT count(*) AS n FROM u JOIN 'x.json' x ON u.k = CAST(x.a AS BIGINT UNSIGNED)";
+    assert_eq!(rows(&folder, joined), r#"{"n":2}"#);
+    // Fields of structs that differ among files are merged as columns are.
+    folder.write("one.jsonl", "{\"n\":{\"x\":1}}\n");
+    folder.write("two.jsonl", "{\"n\":{\"x\":1.5,\"y\":true}}\n");
+    let query = "SELECT sum(n['x']) AS x, count(n['y']) AS y FROM '*.jsonl'";
+    assert_eq!(rows(&folder, query), r#"{"x":2.5,"y":1}"#);
 }
 
 /// A first record that is taken for names, or names that are taken for a record, would be a wrong answer.

@@ -1,10 +1,12 @@
-//! Files that are read by a call, as in `FROM read_csv('visits.txt', header = false)`: what the call says is part of the
-//! name by which the catalog opens the file.
+//! Files that are read by a call, as in `FROM read_csv('visits.txt', header = false)`. The catalog opens them by a name that
+//! says all of the call: `read_csv("visits.txt",{"header":false})`.
 
 use serde::{Deserialize, Serialize};
 
-/// Ends the path in such a name. No path has this character.
-const END: char = '\0';
+/// The functions, as they stand in such names.
+const CSV: &str = "read_csv";
+const JSON: &str = "read_json";
+const PARQUET: &str = "read_parquet";
 
 /// A file and how it is read.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -15,7 +17,7 @@ pub(crate) struct Called {
 }
 
 /// What the files of a call have in them, whatever their names end in.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum CalledContent {
     Parquet,
     Json,
@@ -24,19 +26,26 @@ pub(crate) enum CalledContent {
 
 /// How delimited text is read.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub(crate) struct CsvOptions {
-    /// Whether the first line has no record. Default: it has the names of the columns.
+    /// Whether the first line has the names of the columns, which is the default, or a record.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) header: Option<bool>,
     /// What is between two fields. Default: what the first line has.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) delimiter: Option<u8>,
     /// A text that stands for NULL, beside the empty one.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) null: Option<String>,
     /// Names in the order of the file, in place of those in its first line.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) names: Option<Vec<String>>,
     /// Types in the order of the names, as [`ColumnType::as_str`](crate::ColumnType::as_str) has them. Default: those
     /// that the first records have.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) types: Option<Vec<String>>,
     /// Whether all columns are text.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub(crate) all_text: bool,
 }
 
@@ -44,22 +53,30 @@ impl Called {
     /// The name for the catalog.
     pub(crate) fn name(&self) -> String {
         // Texts, numbers and truth values can always be written as JSON.
-        let content = serde_json::to_string(&self.content).unwrap_or_default();
-        format!("{}{END}{content}", self.path)
+        let path = serde_json::to_string(&self.path).unwrap_or_default();
+        match &self.content {
+            CalledContent::Csv(options) => {
+                let options = serde_json::to_string(options).unwrap_or_default();
+                format!("{CSV}({path},{options})")
+            }
+            CalledContent::Json => format!("{JSON}({path})"),
+            CalledContent::Parquet => format!("{PARQUET}({path})"),
+        }
     }
 
     /// The call with this name; `None` for the name of a table or a file.
     pub(crate) fn of_name(name: &str) -> Option<Self> {
-        let (path, content) = name.split_once(END)?;
-        Some(Self {
-            path: path.to_owned(),
-            content: serde_json::from_str(content).ok()?,
-        })
-    }
-
-    /// Whether a name is that of a call.
-    pub(crate) fn is_name(name: &str) -> bool {
-        name.contains(END)
+        let (function, inside) = name.strip_suffix(')')?.split_once('(')?;
+        let (path, content) = match function {
+            CSV => {
+                let (path, options) = serde_json::from_str(&format!("[{inside}]")).ok()?;
+                (path, CalledContent::Csv(options))
+            }
+            JSON => (serde_json::from_str(inside).ok()?, CalledContent::Json),
+            PARQUET => (serde_json::from_str(inside).ok()?, CalledContent::Parquet),
+            _ => return None,
+        };
+        Some(Self { path, content })
     }
 }
 
@@ -76,18 +93,28 @@ mod tests {
 
     #[test]
     fn a_name_has_all_of_a_call() {
-        let call = Called {
-            path: "a.csv".to_owned(),
-            content: CalledContent::Csv(CsvOptions {
-                header: Some(false),
-                delimiter: Some(b'|'),
-                null: Some("N\"A".to_owned()),
-                names: Some(vec!["ä".to_owned()]),
-                types: Some(vec!["int".to_owned()]),
-                all_text: true,
-            }),
+        let csv = |options| CalledContent::Csv(options);
+        let all = CsvOptions {
+            header: Some(false),
+            delimiter: Some(b'|'),
+            null: Some("N\"A".to_owned()),
+            names: Some(vec!["ä".to_owned()]),
+            types: Some(vec!["int".to_owned()]),
+            all_text: true,
         };
-        assert_eq!(Called::of_name(&call.name()), Some(call));
-        assert_eq!(Called::of_name("a.csv"), None);
+        for (content, name) in [
+            (csv(CsvOptions::default()), "read_csv(\"a (1).csv\",{})"),
+            (CalledContent::Json, "read_json(\"a (1).csv\")"),
+            (CalledContent::Parquet, "read_parquet(\"a (1).csv\")"),
+            (csv(all), ""),
+        ] {
+            let path = "a (1).csv".to_owned();
+            let call = Called { path, content };
+            assert!(name.is_empty() || call.name() == name, "{}", call.name());
+            assert_eq!(Called::of_name(&call.name()), Some(call));
+        }
+        for name in ["a.csv", "read_csv", "read_csv(a.csv)", "other(\"a.csv\")"] {
+            assert_eq!(Called::of_name(name), None);
+        }
     }
 }

@@ -70,6 +70,8 @@ pub(super) struct Wanted {
     pub(super) columns: Vec<usize>,
     /// The most rows of a batch.
     pub(super) rows: usize,
+    /// The bytes that the file had when the query was planned. It may have grown.
+    pub(super) bytes: u64,
 }
 
 /// A file that is being read.
@@ -255,12 +257,14 @@ struct Opener {
 
 impl FileOpener for Opener {
     fn open(&self, file: PartitionedFile) -> Result<FileOpenFuture> {
+        let bytes = file.object_meta.size;
         let file = path_of(&file);
         let reads = self.reads.clone();
         let wanted = Wanted {
             schema: self.schema.clone(),
             columns: self.columns.clone(),
             rows: self.rows,
+            bytes,
         };
         Ok(Box::pin(async move {
             let open = move |file: &Path| reads.open(file, wanted);

@@ -7,6 +7,7 @@ mod local;
 mod naming;
 mod panics;
 mod pattern;
+mod relation;
 mod text;
 
 use std::path::Path;
@@ -31,6 +32,7 @@ use url::Url;
 use arrow::Arrow;
 use kind::{Content, Kind};
 use local::LocalFormat;
+use relation::FileRelation;
 use text::Text;
 
 pub(crate) use called::{Called, CalledContent, CsvOptions};
@@ -38,7 +40,7 @@ pub(crate) use naming::name_files;
 
 /// Whether a name in FROM is that of a file. The name of a table has neither dots nor slashes.
 pub(crate) fn is_file(name: &str) -> bool {
-    name.contains(['.', '/', ':']) || Called::is_name(name)
+    name.contains(['.', '/', ':']) || Called::of_name(name).is_some()
 }
 
 /// Opens files as relations.
@@ -112,10 +114,16 @@ impl FileTables {
             .collect::<Result<_>>()?;
         let inferred = panics::Caught::new(columns(&state, &options, &places)).await;
         let schema = inferred.map_err(|error| naming::named(error, name))?;
+        // Their types were those of other content.
+        found.iter().try_for_each(relation::still_there)?;
         let config = ListingTableConfig::new_with_multi_paths(places)
             .with_listing_options(options)
             .with_schema(schema);
-        Ok(Arc::new(ListingTable::try_new(config)?))
+        Ok(Arc::new(FileRelation {
+            table: ListingTable::try_new(config)?,
+            found,
+            name: name.to_owned(),
+        }))
     }
 }
 

@@ -175,7 +175,11 @@ fn kind_of(error: &DataFusionError) -> Option<ErrorKind> {
             | ArrowError::IpcError(_)
             | ArrowError::SchemaError(_) => true,
             // A cast has errors of this kind, too; this is what the reader of CSV says.
-            ArrowError::ParseError(message) => message.starts_with("Error while parsing value"),
+            ArrowError::ParseError(message) => {
+                ["Error while parsing value", "Error parsing column"]
+                    .iter()
+                    .any(|start| message.starts_with(start))
+            }
             _ => false,
         },
         DataFusionError::Execution(message) => message == PANICKED || message.starts_with(DAMAGED),

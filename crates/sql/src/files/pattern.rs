@@ -2,7 +2,7 @@
 
 use std::ffi::OsStr;
 use std::fs;
-use std::io;
+use std::io::{self, Read};
 use std::path::{Component, Path, PathBuf, absolute};
 
 use glob::{GlobError, MatchOptions};
@@ -99,10 +99,24 @@ fn file(path: &Path) -> Result<Option<Found>> {
     if metadata.is_dir() {
         return Ok(None);
     }
+    if !metadata.is_file() || is_generated(path, &metadata) {
+        return Err(Error::new(
+            ErrorKind::Unsupported,
+            "the name is not that of a regular file, and a query may read its files more than once: write the content of a \
+             pipe or device to a file first",
+        )
+        .with("file", path.display()));
+    }
     Ok(Some(Found {
         path: resolved(path).map_err(|error| unreadable(path, error))?,
         bytes: metadata.len(),
     }))
+}
+
+/// Whether a file has content without having a size, as those of the kernel in `/proc`.
+fn is_generated(path: &Path, metadata: &fs::Metadata) -> bool {
+    let has_content = || fs::File::open(path).and_then(|mut file| file.read(&mut [0]));
+    metadata.len() == 0 && has_content().is_ok_and(|read| read > 0)
 }
 
 fn unreadable(path: &Path, error: io::Error) -> Error {
@@ -180,6 +194,15 @@ mod tests {
             names(&at("x[")).unwrap_err().kind(),
             ErrorKind::InvalidArgument
         );
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn what_is_not_a_regular_file_is_refused() {
+        for name in ["/dev/zero", "/dev/null", "/proc/self/environ"] {
+            let error = found(name).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Unsupported, "{name}: {error}");
+        }
     }
 
     #[cfg(unix)]

@@ -1,8 +1,11 @@
 //! Calls that read files: `FROM read_csv('visits.txt', header = false)`.
 
+use std::ops::ControlFlow;
+
 use datafusion::sql::sqlparser::ast::{
     BinaryOperator, DataType, DictionaryField, Expr, FunctionArg, FunctionArgExpr, Ident,
-    ObjectName, TableAlias, TableFactor, TimezoneInfo, Value,
+    ObjectName, Statement as Ast, TableAlias, TableFactor, TimezoneInfo, Value, VisitMut,
+    VisitorMut,
 };
 use datafusion::sql::sqlparser::dialect::GenericDialect;
 use datafusion::sql::sqlparser::parser::Parser;
@@ -17,11 +20,31 @@ const OPTIONS: &str = "header, delim, nullstr, names, columns, all_varchar";
 /// The most bytes of a text that stands for NULL.
 const NULL_BYTES: usize = 1000;
 
-/// Puts the name of a file in place of a call that reads one.
+/// Puts the names of files in place of the calls that read them.
 ///
 /// # Errors
-/// The call has no path, an option that there is not, or a value that the option cannot have.
-pub(super) fn name_files(relation: &mut TableFactor) -> Result<()> {
+/// A call has no path, an option that there is not, or a value that the option cannot have.
+pub(super) fn name_files(statement: &mut Ast) -> Result<()> {
+    match statement.visit(&mut Calls) {
+        ControlFlow::Continue(()) => Ok(()),
+        ControlFlow::Break(error) => Err(error),
+    }
+}
+
+struct Calls;
+
+impl VisitorMut for Calls {
+    type Break = Error;
+
+    fn pre_visit_table_factor(&mut self, relation: &mut TableFactor) -> ControlFlow<Error> {
+        match name_file(relation) {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(error) => ControlFlow::Break(error),
+        }
+    }
+}
+
+fn name_file(relation: &mut TableFactor) -> Result<()> {
     let TableFactor::Table {
         name,
         alias,

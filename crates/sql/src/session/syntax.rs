@@ -64,6 +64,8 @@ fn correct_ast(ast: &mut Ast) -> Result<()> {
         }
         _ => {}
     }
+    // Once columns have their names, which show the calls as they are written.
+    file_calls::name_files(ast)?;
     dialect::rewrite(ast)?;
     casts::name_groups(ast)
 }
@@ -112,7 +114,7 @@ impl VisitorMut for Correction {
     }
 
     fn pre_visit_table_factor(&mut self, relation: &mut TableFactor) -> ControlFlow<Error> {
-        or_break(ignored::check_relation(relation).and_then(|()| file_calls::name_files(relation)))
+        or_break(ignored::check_relation(relation))
     }
 
     fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<Error> {

@@ -10,11 +10,12 @@ use datafusion::arrow::record_batch::{RecordBatch, RecordBatchOptions};
 use datafusion::common::Result;
 use datafusion::error::DataFusionError;
 
+use super::dates::days;
 use crate::files::local::Wanted;
 
 /// Where the wanted columns are in a file.
 pub(super) struct Columns {
-    /// All columns of the file, with the types of the relation.
+    /// All columns of the file, with the types of the relation; those of days are text.
     pub(super) of_file: SchemaRef,
     /// Those of them that are read.
     pub(super) read: Vec<usize>,
@@ -42,10 +43,7 @@ impl Columns {
         }
         let fields = own.fields().iter().map(|field| {
             let known = wanted.schema.field_with_name(field.name());
-            known.map_or_else(
-                |_| Field::new(field.name(), DataType::Utf8, true),
-                Field::clone,
-            )
+            known.map_or_else(|_| Field::new(field.name(), DataType::Utf8, true), as_read)
         });
         let of_file = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
         let wanted = Arc::new(wanted.schema.project(&wanted.columns)?);
@@ -64,16 +62,35 @@ impl Columns {
         })
     }
 
-    /// The wanted columns, of rows of those that were read.
-    pub(super) fn arranged(&self, rows: &RecordBatch) -> Result<RecordBatch, ArrowError> {
+    /// The wanted columns, of rows of those that were read. The first is the record `first` of its file.
+    ///
+    /// # Errors
+    /// What should be a day is none.
+    pub(super) fn arranged(
+        &self,
+        rows: &RecordBatch,
+        first: usize,
+    ) -> Result<RecordBatch, ArrowError> {
         let columns = self.places.iter().zip(self.wanted.fields());
         let columns = columns.map(|(place, field)| {
             let read = place.and_then(|at| rows.columns().get(at).cloned());
-            read.unwrap_or_else(|| new_null_array(field.data_type(), rows.num_rows()))
+            match (read, field.data_type()) {
+                (Some(texts), DataType::Date32) => days(&texts, field.name(), first),
+                (Some(read), _) => Ok(read),
+                (None, kind) => Ok(new_null_array(kind, rows.num_rows())),
+            }
         });
-        let columns: Vec<ArrayRef> = columns.collect();
+        let columns: Vec<ArrayRef> = columns.collect::<Result<_, ArrowError>>()?;
         let count = RecordBatchOptions::new().with_row_count(Some(rows.num_rows()));
         RecordBatch::try_new_with_options(self.wanted.clone(), columns, &count)
+    }
+}
+
+/// A column as it is read.
+fn as_read(field: &Field) -> Field {
+    match field.data_type() {
+        DataType::Date32 => field.clone().with_data_type(DataType::Utf8),
+        _ => field.clone(),
     }
 }
 

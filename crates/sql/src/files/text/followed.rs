@@ -4,15 +4,18 @@
 use std::io::{self, ErrorKind as IoKind, Read};
 use std::path::{Path, PathBuf};
 
+use datafusion::arrow::error::ArrowError;
 use datafusion::common::Result;
 use datafusion::error::DataFusionError;
 use memchr::memchr_iter;
 use ostrakon_cell::{Error, ErrorKind};
 
+use super::lines::with_line;
 use super::objects::Objects;
 use super::quotes::Quotes;
 use crate::files::kind::{Packing, open};
 use crate::files::naming::shown;
+use crate::files::relation::lost;
 
 /// Bytes that are read at once.
 pub(super) const CHUNK: usize = 256 << 10;
@@ -63,9 +66,11 @@ impl Follower {
     }
 }
 
-/// The content of a file. The decoder of JSON does not know the mark of UTF-8 that some programs begin files with.
+/// The mark of UTF-8 that some programs begin files with.
+const MARK: &[u8] = "\u{feff}".as_bytes();
+
+/// The content of a file. The decoder of JSON does not know the mark, which is left out.
 fn content(file: &Path, packing: Packing, records: Records) -> io::Result<Box<dyn Read + Send>> {
-    const MARK: &[u8] = "\u{feff}".as_bytes();
     let mut input = open(file, packing)?;
     if records != Records::Json {
         return Ok(input);
@@ -143,11 +148,22 @@ impl Followed {
         Ok((length, usize::try_from(ended).unwrap_or_default()))
     }
 
-    /// Whether all quotes are closed, at the end of the file.
+    /// Whether all quotes are closed at the end of a file, and it has as many bytes as when the query was planned.
     ///
     /// # Errors
-    /// One is not, or the file cannot be read.
-    pub(super) fn check_end(&self) -> Result<()> {
+    /// It has not, or cannot be read.
+    pub(super) fn check_end(&self, bytes: u64) -> Result<()> {
+        // Compressed content that is cut off is found by the decoder.
+        if self.packing == Packing::None && self.read + (MARK.len() as u64) < bytes {
+            return Err(lost(
+                &self.file,
+                "the file became shorter while it was read: run the query again once the file is complete",
+            ));
+        }
+        self.check_quotes()
+    }
+
+    fn check_quotes(&self) -> Result<()> {
         match self.follower.unclosed() {
             Some(place) => Err(self.about(
                 place,
@@ -158,15 +174,18 @@ impl Followed {
         }
     }
 
-    /// The error that a reader's error is due to: of a quote that is not closed, if the rest of the file has one.
-    pub(super) fn explain(&mut self, error: DataFusionError) -> DataFusionError {
-        if matches!(self.follower, Follower::Objects(_)) {
-            return error;
-        }
+    /// The error that a reader's error is due to: of a quote that is not closed, if the rest of the file has one. Else it
+    /// has the line of its record.
+    pub(super) fn explain(&mut self, error: ArrowError) -> DataFusionError {
+        let Follower::Quotes(quotes) = &self.follower else {
+            return error.into();
+        };
+        let delimiter = quotes.delimiter();
+        let error = with_line(error, &self.file, self.packing, delimiter).into();
         let mut chunk = Vec::new();
         loop {
             match self.read(&mut chunk) {
-                Ok((0, _)) => return self.check_end().err().unwrap_or(error),
+                Ok((0, _)) => return self.check_quotes().err().unwrap_or(error),
                 Ok(_) => {}
                 // Only another fault of quotes explains the first error.
                 Err(DataFusionError::External(other)) if other.is::<Error>() => {

@@ -3,72 +3,114 @@
 use std::io::Read;
 use std::path::Path;
 
+use csv::{ByteRecord, Reader, ReaderBuilder};
 use datafusion::common::Result;
+use memchr::memchr_iter;
 
+use super::quotes::Quotes;
 use crate::files::kind::{Packing, open};
 
 /// The most bytes of the first records that are looked at.
 const FIRST_BYTES: u64 = 64 << 10;
 
-/// The delimiter of a file: a comma, if the names in its first record have one between them; else the most frequent one of
-/// the others, if the second record has it, too.
+/// The delimiter of a file: a comma, if the first record has one; else the most frequent one of the others in it, if the
+/// second record has it, too. Without names in the first record, commas may be those of decimal numbers: see
+/// [`are_decimal`].
 ///
 /// # Errors
 /// The file cannot be read.
-pub(super) fn delimiter(file: &Path, packing: Packing) -> Result<u8> {
+pub(super) fn delimiter(file: &Path, packing: Packing, has_names: bool) -> Result<u8> {
     let mut start = Vec::new();
     let read = open(file, packing)?
         .take(FIRST_BYTES)
         .read_to_end(&mut start);
     // Damage is reported by those who read the rest.
     Ok(match read {
-        Ok(_) => of_text(&start),
+        Ok(_) => of_text(&start, has_names),
         Err(_) => b',',
     })
 }
 
-fn of_text(start: &[u8]) -> u8 {
-    let mut records = records(start);
-    let (first, second) = (records.next().unwrap_or_default(), records.next());
-    if count(first, b',') > 0 {
-        return b',';
+fn of_text(start: &[u8], has_names: bool) -> u8 {
+    let commas = Found::of(start, b',');
+    let others = [b'|', b'\t', b';'].map(|delimiter| (delimiter, Found::of(start, delimiter)));
+    // Of equally frequent ones the last.
+    let most = others.into_iter().max_by_key(|(_, found)| found.first);
+    let most =
+        most.filter(|(_, found)| found.first > 0 && found.second.is_none_or(|count| count > 0));
+    match most {
+        Some((other, _)) if commas.first == 0 => other,
+        Some((other, found)) if !has_names && found.is_regular() && are_decimal(start, other) => {
+            other
+        }
+        _ => b',',
     }
-    let others = [b';', b'\t', b'|'].into_iter().rev();
-    let most = others.max_by_key(|delimiter| count(first, *delimiter));
-    most.filter(|delimiter| {
-        // The start may end within the second record.
-        let is_there = second.is_none_or(|second| {
-            let is_cut = start.len() as u64 == FIRST_BYTES && start.ends_with(second);
-            count(second, *delimiter) > 0 || is_cut || is_open(second)
-        });
-        count(first, *delimiter) > 0 && is_there
-    })
-    .unwrap_or(b',')
 }
 
-/// The records of a text, without empty lines.
-fn records(text: &[u8]) -> impl Iterator<Item = &[u8]> {
-    let mut is_quoted = false;
-    let records = text.split(move |byte| {
-        is_quoted ^= *byte == b'"';
-        !is_quoted && matches!(byte, b'\n' | b'\r')
-    });
-    records.filter(|record| !record.is_empty())
+/// How often a delimiter stands in the first two records.
+struct Found {
+    first: usize,
+    /// `None` if there is no second record, or only the beginning of one.
+    second: Option<usize>,
+}
+
+impl Found {
+    fn of(start: &[u8], delimiter: u8) -> Self {
+        let mut records = records(start, delimiter);
+        let mut record = ByteRecord::new();
+        let mut next = |records: &mut Reader<&[u8]>| {
+            let is_there = records.read_byte_record(&mut record).unwrap_or(false);
+            is_there.then(|| record.len().saturating_sub(1))
+        };
+        let first = next(&mut records).unwrap_or_default();
+        let second = next(&mut records);
+        let is_last = records.position().byte() == start.len() as u64;
+        let is_cut = is_last && (start.len() as u64 == FIRST_BYTES || is_open(start, delimiter));
+        Self {
+            first,
+            second: second.filter(|_| !is_cut),
+        }
+    }
+
+    /// Whether both records have the same number of fields.
+    fn is_regular(&self) -> bool {
+        self.second.is_none_or(|second| second == self.first)
+    }
+}
+
+/// The records of a text, as the reader of the file finds them.
+fn records(text: &[u8], delimiter: u8) -> Reader<&[u8]> {
+    ReaderBuilder::new()
+        .has_headers(false)
+        .flexible(true)
+        .delimiter(delimiter)
+        .from_reader(text)
 }
 
 /// Whether a quote is not closed.
-fn is_open(record: &[u8]) -> bool {
-    record.iter().filter(|byte| **byte == b'"').count() % 2 == 1
+fn is_open(text: &[u8], delimiter: u8) -> bool {
+    let mut quotes = Quotes::new(delimiter);
+    quotes.read(text);
+    quotes.unclosed().is_some()
 }
 
-/// The delimiters of a line outside of quotes.
-fn count(line: &[u8], delimiter: u8) -> usize {
-    let mut is_quoted = false;
-    let outside = line.iter().filter(|byte| {
-        is_quoted ^= **byte == b'"';
-        !is_quoted && **byte == delimiter
-    });
-    outside.count()
+/// Whether every comma in the fields between another delimiter stands between two digits, in the first two records.
+fn are_decimal(start: &[u8], delimiter: u8) -> bool {
+    let is_digit = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_digit);
+    let mut records = records(start, delimiter);
+    let mut first = records
+        .byte_records()
+        .take(2)
+        .filter_map(std::result::Result::ok);
+    first.all(|record| {
+        record.iter().all(|field| {
+            let mut commas = memchr_iter(b',', field);
+            commas.all(|at| {
+                let before = at.checked_sub(1).and_then(|before| field.get(before));
+                is_digit(before) && is_digit(field.get(at + 1))
+            })
+        })
+    })
 }
 
 #[cfg(test)]
@@ -92,10 +134,29 @@ mod tests {
             ("a;b\n\n\n1;2\n", b';'),
             ("\"a\nx\";b\n1;2\n", b';'),
             ("a;b\r1,5;2\r", b';'),
+            // A quote within a field is text.
+            ("a;b;w 5\"\n1;2;3\" x, y\n", b';'),
+            ("size 5\";b\n1;2\n", b';'),
+            ("1,5;2,5\n3,5;4,5\n", b','),
             ("a\nb", b','),
             ("", b','),
         ] {
-            assert_eq!(of_text(text.as_bytes()), expected, "{text}");
+            assert_eq!(of_text(text.as_bytes(), true), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn without_names_commas_may_be_those_of_numbers() {
+        for (text, expected) in [
+            ("1,5;2,5\n3,5;4,5\n", b';'),
+            ("1,5;2,5", b';'),
+            ("1;2,5\n3;4\n", b';'),
+            ("1,5|\"x,1\"|2\n1,5|2|3\n", b','),
+            ("1,5\n2,5\n", b','),
+            ("1,2;3\n4,5\n", b','),
+            ("a; b,1\nc; d,2\n", b','),
+        ] {
+            assert_eq!(of_text(text.as_bytes(), false), expected, "{text}");
         }
     }
 }

@@ -1,10 +1,12 @@
 //! CSV and TSV files, and JSON lines.
 
-mod codes;
 mod columns;
+mod dates;
 mod fields;
 mod followed;
 mod header;
+mod lines;
+mod looks;
 mod merge;
 mod objects;
 mod quotes;

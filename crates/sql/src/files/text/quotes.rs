@@ -42,6 +42,10 @@ impl Quotes {
         }
     }
 
+    pub(super) fn delimiter(&self) -> u8 {
+        self.delimiter
+    }
+
     /// Where the record begins that has not ended.
     pub(super) fn started(&self) -> u64 {
         self.started

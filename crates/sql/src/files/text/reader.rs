@@ -21,7 +21,7 @@ use parking_lot::Mutex;
 use super::columns::Columns;
 use super::fields::Fields;
 use super::followed::{Followed, Records};
-use super::{codes, header, merge, whole};
+use super::{header, looks, merge, whole};
 use crate::files::called::CsvOptions;
 use crate::files::kind::Packing;
 use crate::files::local::{Reads, ReadsRows, Wanted};
@@ -101,7 +101,8 @@ impl Text {
         match (self.records, self.fields.delimiter()) {
             (Records::Delimited(_), Some(delimiter)) => Ok(Records::Delimited(delimiter)),
             (Records::Delimited(b','), None) => {
-                let delimiter = header::delimiter(file, self.packing)?;
+                let has_names = self.fields.has_header();
+                let delimiter = header::delimiter(file, self.packing, has_names)?;
                 Ok(Records::Delimited(delimiter))
             }
             (records, _) => Ok(records),
@@ -164,7 +165,11 @@ impl Reads for Text {
             }
             Records::Json => {
                 let mut read = 0;
-                let values = ValueIter::new(content, Some(records)).inspect(|_| read += 1);
+                let values = ValueIter::new(content, Some(records));
+                let values = values.map(|value| {
+                    read += 1;
+                    value.map(whole::with_large_as_text)
+                });
                 infer_json_schema_from_iterator(values).map(|schema| (schema, read))
             }
         };
@@ -176,7 +181,7 @@ impl Reads for Text {
             Records::Delimited(delimiter) => {
                 let (content, _) = self.content(file, kind)?;
                 let form = (delimiter, self.fields.has_header(), self.fields.null());
-                codes::as_text(content, form, schema, read)?
+                looks::as_text(content, form, schema, read)?
             }
             Records::Json => schema,
         };
@@ -192,6 +197,7 @@ impl Reads for Text {
 
     fn open(&self, file: &Path, wanted: Wanted) -> Result<Box<dyn ReadsRows>> {
         let records = self.records(file)?;
+        let wanted_bytes = wanted.bytes;
         let decoder = match records {
             Records::Delimited(delimiter) => {
                 // The decoder makes room for all values of a batch before it has any.
@@ -226,6 +232,8 @@ impl Reads for Text {
             ended: 0,
             taken: 0,
             is_done: false,
+            records: usize::from(self.fields.has_header()),
+            bytes: wanted_bytes,
         }))
     }
 }
@@ -311,11 +319,12 @@ impl Decoder {
         }
     }
 
-    fn flush(&mut self) -> Result<Option<RecordBatch>, ArrowError> {
+    /// The rows so far, of which the first is the record `first` of the file.
+    fn flush(&mut self, first: usize) -> Result<Option<RecordBatch>, ArrowError> {
         match self {
             Self::Delimited(decoder, columns) => {
                 let rows = decoder.flush()?;
-                rows.map(|rows| columns.arranged(&rows)).transpose()
+                rows.map(|rows| columns.arranged(&rows, first)).transpose()
             }
             Self::Json(decoder, schema) => {
                 let rows = decoder.flush()?;
@@ -339,6 +348,10 @@ struct TextReader {
     /// Bytes of the batch.
     taken: usize,
     is_done: bool,
+    /// Records before the batch, with the one that has the names.
+    records: usize,
+    /// The bytes of the file when the query was planned.
+    bytes: u64,
 }
 
 impl ReadsRows for TextReader {
@@ -355,7 +368,7 @@ impl ReadsRows for TextReader {
                 self.at = 0;
                 if self.length == 0 {
                     self.is_done = true;
-                    self.followed.check_end()?;
+                    self.followed.check_end(self.bytes)?;
                     // Nothing more is what ends the last record.
                     let end = self.decoder.decode(&[]);
                     self.explained(end)?;
@@ -392,12 +405,14 @@ impl TextReader {
 
     fn flush(&mut self) -> Result<Option<RecordBatch>> {
         self.taken = 0;
-        let batch = self.decoder.flush();
-        self.explained(batch)
+        let batch = self.decoder.flush(self.records);
+        let batch = self.explained(batch)?;
+        self.records += batch.as_ref().map_or(0, RecordBatch::num_rows);
+        Ok(batch)
     }
 
     fn explained<T>(&mut self, outcome: Result<T, ArrowError>) -> Result<T> {
-        outcome.map_err(|error| self.followed.explain(error.into()))
+        outcome.map_err(|error| self.followed.explain(error))
     }
 }
 

@@ -8,11 +8,29 @@ use datafusion::arrow::compute::{CastOptions, cast_with_options};
 use datafusion::arrow::datatypes::{DataType, Field, FieldRef, Schema, SchemaRef};
 use datafusion::arrow::error::ArrowError;
 use datafusion::arrow::record_batch::{RecordBatch, RecordBatchOptions};
+use serde_json::Value;
 
 /// The columns as they are read: whole numbers are text.
 pub(super) fn as_written(schema: &Schema) -> Schema {
     let fields = schema.fields().iter().map(written);
     Schema::new(fields.collect::<Vec<_>>())
+}
+
+/// A value in which whole numbers that only an unsigned type has are text: the engine would take them for floating-point
+/// numbers, which have not all of their digits.
+pub(super) fn with_large_as_text(value: Value) -> Value {
+    match value {
+        Value::Number(number) if !number.is_i64() && number.is_u64() => {
+            Value::String(number.to_string())
+        }
+        Value::Array(items) => Value::Array(items.into_iter().map(with_large_as_text).collect()),
+        Value::Object(fields) => {
+            let fields = fields.into_iter();
+            let fields = fields.map(|(name, value)| (name, with_large_as_text(value)));
+            Value::Object(fields.collect())
+        }
+        other => other,
+    }
 }
 
 fn written(field: &FieldRef) -> FieldRef {

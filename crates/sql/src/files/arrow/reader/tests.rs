@@ -88,6 +88,7 @@ fn read(file: &Path, limit: usize, rows: usize, columns: &[usize]) -> Result<Vec
     let reads = Arrow::new(limit);
     let (schema, _) = reads.columns(file, 1)?;
     let wanted = Wanted {
+        bytes: 0,
         schema: Shared::new(schema),
         columns: columns.to_vec(),
         rows,
@@ -149,6 +150,7 @@ fn columns_are_found_by_their_names() {
         field("n", DataType::Float64),
     ]);
     let wanted = Wanted {
+        bytes: 0,
         schema: Shared::new(schema),
         columns: vec![2, 1, 0],
         rows: 10,
@@ -276,6 +278,7 @@ fn a_missing_column_of_a_large_fixed_size_is_an_error() {
         let fields = [("n", DataType::Int64), ("wide", wide)];
         let fields = fields.map(|(name, kind)| Field::new(name, kind, true));
         let wanted = Wanted {
+            bytes: 0,
             schema: Shared::new(Schema::new(fields.to_vec())),
             columns: vec![0, 1],
             rows: 100,

@@ -31,6 +31,7 @@ fn file(folder: &tempfile::TempDir, content: &[u8]) -> PathBuf {
 fn read(reads: &Text, file: &Path, rows: usize) -> Result<Vec<usize>> {
     let (schema, _) = reads.columns(file, 1000)?;
     let wanted = Wanted {
+        bytes: 0,
         columns: (0..schema.fields().len()).collect(),
         schema: Arc::new(schema),
         rows,
@@ -72,6 +73,7 @@ fn every_row_is_read_once_whatever_the_size_of_batches_and_records() {
             )]);
             let json_file = file(&folder, &packed(json.as_bytes(), packing));
             let wanted = Wanted {
+                bytes: 0,
                 schema: Arc::new(schema),
                 columns: vec![0],
                 rows: 100,
@@ -231,6 +233,7 @@ fn a_column_that_begins_without_values_has_those_that_follow() {
         .settled(vec![reads.columns(&file, 1000).unwrap().0])
         .unwrap();
     let wanted = Wanted {
+        bytes: 0,
         schema: Arc::new(schema),
         columns: vec![1],
         rows: 8192,
@@ -282,6 +285,7 @@ fn wide_tables_have_few_rows_in_a_batch_and_a_limit_of_columns() {
 /// The values of all rows, as text.
 fn values(reads: &Text, file: &Path, schema: &Schema) -> Result<Vec<String>> {
     let wanted = Wanted {
+        bytes: 0,
         schema: Arc::new(schema.clone()),
         columns: (0..schema.fields().len()).collect(),
         rows: 8192,
