@@ -24,6 +24,9 @@ pub(crate) fn partial_of(path: &Path) -> PathBuf {
     path.with_file_name(name)
 }
 
+/// How often an incomplete file is opened that other programs rename meanwhile.
+const ATTEMPTS: usize = 100;
+
 /// Links that are followed one after another, as the kernel does.
 const LINKS_MAX: usize = 40;
 
@@ -49,7 +52,26 @@ struct Replaced {
     partial: PathBuf,
     _incomplete: Incomplete,
     /// Held until the file has its name: no other program may write to the same incomplete file.
-    _lock: File,
+    lock: File,
+    /// Whether another file of the name is replaced.
+    force: bool,
+}
+
+impl Replaced {
+    /// Gives the file its name.
+    fn complete(&self) -> io::Result<()> {
+        if !is_pipe(&self.partial) && !is_at(&self.lock, &self.partial)? {
+            return Err(io::Error::other("the incomplete file was removed"));
+        }
+        // Another program may have completed one since this one began.
+        if !self.force && self.path.is_file() {
+            return Err(io::Error::new(
+                io::ErrorKind::AlreadyExists,
+                "another program has written the file meanwhile",
+            ));
+        }
+        fs::rename(&self.partial, &self.path)
+    }
 }
 
 impl Target {
@@ -74,9 +96,10 @@ impl Target {
                 let file = locked(&partial)?;
                 let replaced = Replaced {
                     _incomplete: Incomplete::new(&partial),
-                    _lock: file.try_clone()?,
+                    lock: file.try_clone()?,
                     path,
                     partial,
+                    force,
                 };
                 Ok((file, Some(replaced)))
             }),
@@ -118,7 +141,7 @@ impl Target {
         let written = write(&mut file).and_then(|written| {
             file.finish()?;
             if let Some(replaced) = &replaced {
-                fs::rename(&replaced.partial, &replaced.path)?;
+                replaced.complete()?;
             }
             Ok(written)
         });
@@ -138,7 +161,7 @@ fn locked(partial: &Path) -> io::Result<File> {
         // Who put it there reads what is written.
         return File::options().write(true).open(partial);
     }
-    loop {
+    for _ in 0..ATTEMPTS {
         let mut options = File::options();
         options.write(true).create(true).truncate(false);
         #[cfg(unix)]
@@ -157,14 +180,10 @@ fn locked(partial: &Path) -> io::Result<File> {
         match file.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
-                return Err(io::Error::new(
-                    io::ErrorKind::ResourceBusy,
-                    format!("another program is writing {}", partial.display()),
-                ));
+                return Err(busy(partial));
             }
             // Some file systems have no locks.
-            Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => {}
-            Err(TryLockError::Error(error)) => return Err(error),
+            Err(TryLockError::Error(_)) => {}
         }
         // The one who had the lock may have renamed or removed the file since it was opened.
         if is_at(&file, partial)? {
@@ -172,6 +191,12 @@ fn locked(partial: &Path) -> io::Result<File> {
             return Ok(file);
         }
     }
+    Err(busy(partial))
+}
+
+fn busy(partial: &Path) -> io::Error {
+    let text = format!("another program is writing {}", partial.display());
+    io::Error::new(io::ErrorKind::ResourceBusy, text)
 }
 
 #[cfg(unix)]

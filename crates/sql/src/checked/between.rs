@@ -2,15 +2,17 @@
 
 use std::sync::{Arc, LazyLock};
 
-use datafusion::arrow::compute::kernels::cmp::{gt_eq, lt_eq};
+use datafusion::arrow::array::AsArray;
 use datafusion::arrow::compute::{and_kleene, not};
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::tree_node::Transformed;
 use datafusion::common::{Result, internal_err};
 use datafusion::logical_expr::expr::{Between, ScalarFunction};
 use datafusion::logical_expr::{
-    ColumnarValue, Expr, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
+    ColumnarValue, Expr, Operator, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature,
+    Volatility,
 };
+use datafusion::physical_expr_common::datum::apply_cmp;
 
 use super::expressions::ExpressionRule;
 
@@ -70,12 +72,13 @@ impl ScalarUDFImpl for IsBetween {
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
         let rows = args.number_rows;
-        let values = args.args.into_iter().map(|value| value.into_array(rows));
-        let values = values.collect::<Result<Vec<_>>>()?;
-        let [value, low, high] = values.as_slice() else {
+        let [value, low, high] = args.args.as_slice() else {
             return internal_err!("`BETWEEN` compares a value with two others");
         };
-        let is_between = and_kleene(&gt_eq(value, low)?, &lt_eq(value, high)?)?;
+        // As the engine compares, which knows one zero, and structs.
+        let is_behind = apply_cmp(Operator::GtEq, value, low)?.into_array(rows)?;
+        let is_before = apply_cmp(Operator::LtEq, value, high)?.into_array(rows)?;
+        let is_between = and_kleene(is_behind.as_boolean(), is_before.as_boolean())?;
         let found = match self.negated {
             true => not(&is_between)?,
             false => is_between,

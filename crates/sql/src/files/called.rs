@@ -69,8 +69,9 @@ impl Called {
         let (function, inside) = name.strip_suffix(')')?.split_once('(')?;
         let (path, content) = match function {
             CSV => {
-                let (path, options) = serde_json::from_str(&format!("[{inside}]")).ok()?;
-                (path, CalledContent::Csv(options))
+                let (path, options): (_, CsvOptions) =
+                    serde_json::from_str(&format!("[{inside}]")).ok()?;
+                (path, CalledContent::Csv(options.valid()?))
             }
             JSON => (serde_json::from_str(inside).ok()?, CalledContent::Json),
             PARQUET => (serde_json::from_str(inside).ok()?, CalledContent::Parquet),
@@ -80,7 +81,31 @@ impl Called {
     }
 }
 
+/// The most bytes of a text that stands for NULL.
+pub(crate) const NULL_BYTES: usize = 1000;
+
+/// Whether a byte can stand between fields.
+pub(crate) fn is_delimiter(byte: u8) -> bool {
+    byte.is_ascii() && !matches!(byte, b'"' | b'\n' | b'\r' | 0)
+}
+
 impl CsvOptions {
+    /// The options, unless someone wrote a name of a call with others than a call can have.
+    fn valid(self) -> Option<Self> {
+        let has_types = self.types.as_ref().is_none_or(|types| {
+            let names = self.names.as_ref().map(Vec::len);
+            names == Some(types.len()) && !types.is_empty() && !self.all_text
+        });
+        let is_valid = has_types
+            && self.delimiter.is_none_or(is_delimiter)
+            && self
+                .null
+                .as_ref()
+                .is_none_or(|null| null.len() <= NULL_BYTES)
+            && (self.names.is_none() || self.header.is_some());
+        is_valid.then_some(self)
+    }
+
     /// Whether the first line has no record.
     pub(crate) fn has_header(&self) -> bool {
         self.header != Some(false)
@@ -100,7 +125,7 @@ mod tests {
             null: Some("N\"A".to_owned()),
             names: Some(vec!["ä".to_owned()]),
             types: Some(vec!["int".to_owned()]),
-            all_text: true,
+            all_text: false,
         };
         for (content, name) in [
             (csv(CsvOptions::default()), "read_csv(\"a (1).csv\",{})"),
@@ -113,7 +138,14 @@ mod tests {
             assert!(name.is_empty() || call.name() == name, "{}", call.name());
             assert_eq!(Called::of_name(&call.name()), Some(call));
         }
-        for name in ["a.csv", "read_csv", "read_csv(a.csv)", "other(\"a.csv\")"] {
+        for name in [
+            "a.csv",
+            "read_csv",
+            "read_csv(a.csv)",
+            "other(\"a.csv\")",
+            "read_csv(\"a.csv\",{\"delimiter\":10})",
+            "read_csv(\"a.csv\",{\"header\":true,\"names\":[\"a\"],\"types\":[]})",
+        ] {
             assert_eq!(Called::of_name(name), None);
         }
     }

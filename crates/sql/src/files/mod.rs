@@ -35,7 +35,7 @@ use local::LocalFormat;
 use relation::FileRelation;
 use text::Text;
 
-pub(crate) use called::{Called, CalledContent, CsvOptions};
+pub(crate) use called::{Called, CalledContent, CsvOptions, NULL_BYTES, is_delimiter};
 pub(crate) use naming::name_files;
 
 /// Whether a name in FROM is that of a file. The name of a table has neither dots nor slashes.

@@ -3,6 +3,7 @@
 //! The engine lists the files again when it plans a scan, and leaves those out that are gone or empty by then. A query would
 //! take them for files without rows, and `DELETE … WHERE k NOT IN (SELECT k FROM 'file')` would delete everything.
 
+use std::collections::HashSet;
 use std::fs;
 use std::io;
 use std::path::Path;
@@ -12,13 +13,16 @@ use async_trait::async_trait;
 use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::catalog::{ScanArgs, ScanResult, Session, TableProvider};
 use datafusion::common::Result;
+use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::datasource::listing::ListingTable;
+use datafusion::datasource::physical_plan::{FileGroup, FileScanConfig};
+use datafusion::datasource::source::DataSourceExec;
 use datafusion::error::DataFusionError;
 use datafusion::logical_expr::{Expr, TableProviderFilterPushDown, TableType};
 use datafusion::physical_plan::ExecutionPlan;
 use ostrakon_cell::{Error, ErrorKind};
 
-use super::naming::{named, shown};
+use super::naming::{named, path_of, shown};
 use super::pattern::Found;
 
 /// Files that were found for a name.
@@ -66,30 +70,47 @@ impl TableProvider for FileRelation {
         state: &dyn Session,
         args: ScanArgs<'a>,
     ) -> Result<ScanResult> {
+        // With a limit, the first files may have enough rows.
+        let has_all = args.limit().is_none();
         let scan = self.table.scan_with_args(state, args).await;
         let scan = scan.map_err(|error| named(error, &self.name))?;
-        // After the list was made: a file that is there now was there then.
+        // After the list was made, so that a file which is gone now is missed.
         self.found.iter().try_for_each(still_there)?;
+        let wanted = self.found.iter().filter(|found| found.bytes > 0);
+        if has_all && listed(scan.plan())? < wanted.count() {
+            return Err(lost(Path::new(&self.name), CHANGED));
+        }
         Ok(scan)
     }
 }
 
-/// Fails if a file that had content is gone or empty.
+/// Why files of a query are missing.
+const CHANGED: &str = "the file was removed, emptied or cut off while the query began: run the query again once the file is complete";
+
+/// The number of files that a plan reads.
+fn listed(plan: &Arc<dyn ExecutionPlan>) -> Result<usize> {
+    let mut files = HashSet::new();
+    plan.apply(|node| {
+        let scan = node
+            .downcast_ref::<DataSourceExec>()
+            .and_then(|scan| scan.data_source().downcast_ref::<FileScanConfig>());
+        // A file may be read in several parts.
+        let groups = scan.map_or(&[][..], |scan| &scan.file_groups);
+        files.extend(groups.iter().flat_map(FileGroup::iter).map(path_of));
+        Ok(TreeNodeRecursion::Continue)
+    })?;
+    Ok(files.len())
+}
+
+/// Fails if a file is gone, or has less content than it had. Logs grow.
 pub(super) fn still_there(found: &Found) -> Result<()> {
-    let now = fs::metadata(&found.path);
-    let is_lost = match &now {
-        Ok(now) => found.bytes > 0 && now.len() == 0,
-        Err(_) => true,
-    };
-    match (is_lost, now) {
-        (false, _) => Ok(()),
-        (true, Err(error)) if error.kind() != io::ErrorKind::NotFound => {
-            Err(lost(&found.path, "the file cannot be read any more").context(error.to_string()))
+    match fs::metadata(&found.path) {
+        Ok(now) if now.len() >= found.bytes => Ok(()),
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            let lost = lost(&found.path, "the file cannot be read any more");
+            Err(lost.context(error.to_string()))
         }
-        (true, _) => Err(lost(
-            &found.path,
-            "the file was removed or emptied while the query began: run the query again once the file is complete",
-        )),
+        _ => Err(lost(&found.path, CHANGED)),
     }
 }
 
@@ -114,8 +135,8 @@ mod tests {
         assert!(still_there(&found(0)).is_err());
         fs::write(&path, "a\n1\n").unwrap();
         still_there(&found(4)).unwrap();
-        // Logs grow.
         still_there(&found(2)).unwrap();
+        assert!(still_there(&found(5)).is_err());
         fs::write(&path, "").unwrap();
         still_there(&found(0)).unwrap();
         let error = still_there(&found(4)).unwrap_err().to_string();

@@ -11,14 +11,11 @@ use datafusion::sql::sqlparser::dialect::GenericDialect;
 use datafusion::sql::sqlparser::parser::Parser;
 use ostrakon_cell::{Error, ErrorKind, Result};
 
-use crate::files::{Called, CalledContent, CsvOptions};
+use crate::files::{Called, CalledContent, CsvOptions, NULL_BYTES, is_delimiter};
 use crate::records::ColumnType;
 
 /// The options of `read_csv`, for errors.
 const OPTIONS: &str = "header, delim, nullstr, names, columns, all_varchar";
-
-/// The most bytes of a text that stands for NULL.
-const NULL_BYTES: usize = 1000;
 
 /// Puts the names of files in place of the calls that read them.
 ///
@@ -287,8 +284,7 @@ fn delimiter_of(text: &str) -> Option<u8> {
     match text.as_bytes() {
         // As it is written in shells and other systems.
         b"\\t" => Some(b'\t'),
-        [b'"' | b'\n' | b'\r' | 0, ..] => None,
-        [byte] if byte.is_ascii() => Some(*byte),
+        [byte] if is_delimiter(*byte) => Some(*byte),
         _ => None,
     }
 }

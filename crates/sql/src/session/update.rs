@@ -129,9 +129,13 @@ fn is_itself(alias: &str, name: &str, value: &AstExpr) -> bool {
     match value {
         AstExpr::Nested(inner) => is_itself(alias, name, inner),
         AstExpr::Identifier(column) => normal(column) == name,
-        AstExpr::CompoundIdentifier(parts) => {
-            matches!(parts.as_slice(), [.., relation, column] if normal(relation) == alias && normal(column) == name)
-        }
+        AstExpr::CompoundIdentifier(parts) => match parts.as_slice() {
+            [relation, column] => normal(relation) == alias && normal(column) == name,
+            [schema, relation, column] => {
+                normal(schema) == "public" && normal(relation) == alias && normal(column) == name
+            }
+            _ => false,
+        },
         _ => false,
     }
 }

@@ -335,7 +335,9 @@ impl Follower<'_> {
         let place = |read: u64| (new.start + read.saturating_sub(new.head)).min(new.end);
         let mut counting = file.try_clone().map_err(about(path))?;
         let key = note_key(path, file);
-        let mut counted = self.counted.remove(&key).unwrap_or_default();
+        let counted = self.counted.remove(&key);
+        // From the beginning, the file is another one.
+        let mut counted = counted.filter(|_| new.start > 0).unwrap_or_default();
         let rest = Rest {
             lines_before: &mut || {
                 let lines = new.lines_before(&mut counting, &mut counted);

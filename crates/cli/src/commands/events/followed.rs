@@ -353,8 +353,9 @@ fn first_lines(file: &mut File, position: u64, has_quotes: bool) -> std::io::Res
     let mut lines = BufReader::new((&*file).take(position.min(HEAD_BYTES)));
     let (mut head, mut line) = (Vec::new(), Vec::new());
     if has_quotes && !lines.fill_buf()?.starts_with(b"#") {
-        lines.read_to_end(&mut head)?;
-        head.truncate(first_record(&head)?);
+        let bytes = first_record(lines)?;
+        file.seek(SeekFrom::Start(0))?;
+        (&*file).take(bytes).read_to_end(&mut head)?;
         return Ok(head);
     }
     while lines.read_until(b'\n', &mut line)? > 0 {
@@ -371,14 +372,14 @@ fn first_lines(file: &mut File, position: u64, has_quotes: bool) -> std::io::Res
 }
 
 /// The bytes of the first record of a text.
-fn first_record(text: &[u8]) -> std::io::Result<usize> {
+fn first_record(text: impl Read) -> std::io::Result<u64> {
     let mut records = csv::ReaderBuilder::new()
         .has_headers(false)
         .flexible(true)
         .terminator(csv::Terminator::Any(b'\n'))
         .from_reader(text);
     records.read_byte_record(&mut csv::ByteRecord::new())?;
-    Ok(usize::try_from(records.position().byte()).unwrap_or(text.len()))
+    Ok(records.position().byte())
 }
 
 #[cfg(test)]

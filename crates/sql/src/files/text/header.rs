@@ -40,6 +40,8 @@ fn of_text(start: &[u8], has_names: bool) -> u8 {
         most.filter(|(_, found)| found.first > 0 && found.second.is_none_or(|count| count > 0));
     match most {
         Some((other, _)) if commas.first == 0 => other,
+        // Between other delimiters, a quote after the first one does not open a field for the comma.
+        Some((other, found)) if commas.has_quotes && !found.has_quotes => other,
         Some((other, found)) if !has_names && found.is_regular() && are_decimal(start, other) => {
             other
         }
@@ -52,23 +54,27 @@ struct Found {
     first: usize,
     /// `None` if there is no second record, or only the beginning of one.
     second: Option<usize>,
+    /// Whether a field of the first record has a quote in its text.
+    has_quotes: bool,
 }
 
 impl Found {
     fn of(start: &[u8], delimiter: u8) -> Self {
         let mut records = records(start, delimiter);
         let mut record = ByteRecord::new();
-        let mut next = |records: &mut Reader<&[u8]>| {
-            let is_there = records.read_byte_record(&mut record).unwrap_or(false);
+        let next = |records: &mut Reader<&[u8]>, record: &mut ByteRecord| {
+            let is_there = records.read_byte_record(record).unwrap_or(false);
             is_there.then(|| record.len().saturating_sub(1))
         };
-        let first = next(&mut records).unwrap_or_default();
-        let second = next(&mut records);
+        let first = next(&mut records, &mut record).unwrap_or_default();
+        let has_quotes = record.iter().any(|field| field.contains(&b'"'));
+        let second = next(&mut records, &mut record);
         let is_last = records.position().byte() == start.len() as u64;
         let is_cut = is_last && (start.len() as u64 == FIRST_BYTES || is_open(start, delimiter));
         Self {
             first,
             second: second.filter(|_| !is_cut),
+            has_quotes,
         }
     }
 
@@ -138,6 +144,10 @@ mod tests {
             ("a;b;w 5\"\n1;2;3\" x, y\n", b';'),
             ("size 5\";b\n1;2\n", b';'),
             ("1,5;2,5\n3,5;4,5\n", b','),
+            ("\"Name\";\"Last, First\"\n\"a\";\"b, c\"\n", b';'),
+            ("\"t\"\t\"v, EUR\"\n2026\t5\n", b'\t'),
+            ("\"t\",\"v; EUR\"\n2026,5\n", b','),
+            ("\"a \"\"x\"\"\",b\n1,2\n", b','),
             ("a\nb", b','),
             ("", b','),
         ] {
@@ -151,7 +161,7 @@ mod tests {
             ("1,5;2,5\n3,5;4,5\n", b';'),
             ("1,5;2,5", b';'),
             ("1;2,5\n3;4\n", b';'),
-            ("1,5|\"x,1\"|2\n1,5|2|3\n", b','),
+            ("1,5|\"x,1\"|2\n1,5|2|3\n", b'|'),
             ("1,5\n2,5\n", b','),
             ("1,2;3\n4,5\n", b','),
             ("a; b,1\nc; d,2\n", b','),

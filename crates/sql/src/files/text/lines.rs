@@ -20,8 +20,10 @@ pub(super) fn with_line(
     delimiter: u8,
 ) -> ArrowError {
     let corrected = |text: String| {
+        // A value, which stands before the number, and the row behind it may have such marks, too.
+        let head = text.split(". Row data: ").next().unwrap_or_default();
         let found = MARKS.iter().find_map(|(mark, first)| {
-            let start = text.find(mark)? + mark.len();
+            let start = head.rfind(mark)? + mark.len();
             let rest = text.get(start..)?;
             let length = rest.bytes().take_while(u8::is_ascii_digit).count();
             let number: u64 = rest.get(..length)?.parse().ok()?;
@@ -93,6 +95,10 @@ mod tests {
         for (written, expected) in [
             ("value at line 3. Row", "value at line 8. Row"),
             ("fields for line 3, expected", "fields for line 5, expected"),
+            (
+                "value '4 at line 1' at line 3. Row data: '[x at line 1]'",
+                "value '4 at line 1' at line 8. Row data: '[x at line 1]'",
+            ),
             ("no number at line x", "no number at line x"),
             ("nothing", "nothing"),
         ] {
