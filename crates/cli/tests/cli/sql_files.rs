@@ -346,5 +346,49 @@ fn fields_of_structs_that_are_null_are_null() {
             .map(|row| format!("{}|{}", text(&row["k"]), text(&row["a"])))
             .collect();
         assert_eq!(rows, expected, "{query}");
+        // Of Parquet, the engine's own function is used where it is right.
+        folder.ok(&[
+            "sql",
+            "-c",
+            "SELECT * FROM 's.json'",
+            "--output",
+            "s.parquet",
+            "--force",
+        ]);
+        let query = query.replace("s.json", "s.parquet");
+        let rows = folder.run(&["sql", "-c", &query, "--json"]).json();
+        let rows: Vec<String> = rows
+            .iter()
+            .map(|row| format!("{}|{}", text(&row["k"]), text(&row["a"])))
+            .collect();
+        assert_eq!(rows, expected, "{query}");
     }
+}
+
+/// A field that is never NULL in its struct has a value in a struct that is.
+#[test]
+fn fields_of_parquet_are_read_alone_and_null_with_their_struct() {
+    let folder = Folder::with_table();
+    let write = "SELECT value AS k, CASE WHEN value % 10 > 0 THEN named_struct('a', value, 'n', nullif(value, 5), 'big', \
+                 nullif(CAST(random() AS VARCHAR) || CAST(random() AS VARCHAR) || CAST(random() AS VARCHAR), '')) \
+                 END AS s FROM range(20000)";
+    folder.ok(&["sql", "-c", write, "--output", "wide.parquet"]);
+    let query = "SELECT count(s['a']) AS a, count(s['n']) AS n, sum(s['n']) AS sum, count(s['big']) AS big FROM 'wide.parquet'";
+    let found = folder.ok(&["sql", "-c", query, "--format", "csv"]);
+    let sum: usize = (0..20_000).filter(|at| at % 10 > 0).sum();
+    assert_eq!(
+        found,
+        format!("a,n,sum,big\n18000,17999,{},18000\n", sum - 5)
+    );
+    let query = "EXPLAIN ANALYZE SELECT sum(s['n']) FROM 'wide.parquet' AS w WHERE k >= 0";
+    let explained = folder.ok(&["sql", "-c", query]);
+    let scanned = explained.split("bytes_scanned=").nth(1).unwrap();
+    let kilobytes = scanned.split(" K").next().unwrap().parse::<f64>().unwrap();
+    let size = std::fs::metadata(folder.path("wide.parquet"))
+        .unwrap()
+        .len();
+    assert!(
+        kilobytes * 1e3 < size as f64 / 2.0,
+        "{kilobytes} K of {size}"
+    );
 }

@@ -7,7 +7,7 @@ use datafusion::arrow::buffer::NullBuffer;
 use datafusion::arrow::compute::{cast, take};
 use datafusion::arrow::datatypes::{DataType, FieldRef, Int64Type};
 use datafusion::common::config::ConfigOptions;
-use datafusion::common::tree_node::{Transformed, TreeNodeRecursion};
+use datafusion::common::tree_node::Transformed;
 use datafusion::common::{DFSchema, Result, ScalarValue, internal_err, plan_err};
 use datafusion::functions::core::get_field;
 use datafusion::logical_expr::expr::ScalarFunction;
@@ -15,7 +15,7 @@ use datafusion::logical_expr::planner::{ExprPlanner, PlannerResult, RawFieldAcce
 use datafusion::logical_expr::utils::merge_schema;
 use datafusion::logical_expr::{
     ColumnarValue, Expr, ExprSchemable, GetFieldAccess, LogicalPlan, ReturnFieldArgs,
-    ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility, lit, when,
+    ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, TableSource, Volatility, lit,
 };
 use datafusion::optimizer::AnalyzerRule;
 
@@ -99,9 +99,12 @@ impl ScalarUDFImpl for Element {
     }
 }
 
+/// Tells the relations whose fields are NULL where their struct is, as the engine reads them.
+pub(crate) type HasOwnNulls = fn(&Arc<dyn TableSource>) -> bool;
+
 /// Fields of structs, which are NULL where the struct is. The engine returns what stands below the NULL.
 #[derive(Debug)]
-pub(super) struct FieldsOfNull;
+pub(super) struct FieldsOfNull(pub(super) HasOwnNulls);
 
 impl AnalyzerRule for FieldsOfNull {
     fn name(&self) -> &'static str {
@@ -109,57 +112,65 @@ impl AnalyzerRule for FieldsOfNull {
     }
 
     fn analyze(&self, plan: LogicalPlan, _: &ConfigOptions) -> Result<LogicalPlan> {
-        let is_joined = has_joins(&plan)?;
         let changed = plan.transform_up_with_subqueries(|plan| {
-            let schema = merge_schema(&plan.inputs());
-            replace_in(plan, |expr| or_null(expr, &schema, is_joined))
+            let inputs = plan.inputs();
+            let has_own = !inputs.is_empty() && inputs.iter().all(|input| self.reads(input));
+            let schema = merge_schema(&inputs);
+            replace_in(plan, |expr| or_null(expr, &schema, has_own))
         })?;
         Ok(changed.data)
     }
 }
 
-/// Whether a plan has a join, or a subquery that becomes one.
-fn has_joins(plan: &LogicalPlan) -> Result<bool> {
-    let mut found = false;
-    plan.apply_with_subqueries(|node| {
-        found |= matches!(node, LogicalPlan::Join(_) | LogicalPlan::Subquery(_));
-        Ok(TreeNodeRecursion::Continue)
-    })?;
-    Ok(found)
+impl FieldsOfNull {
+    /// Whether the columns of a plan are those of such a relation. Joins make other NULLs.
+    fn reads(&self, plan: &LogicalPlan) -> bool {
+        match plan {
+            LogicalPlan::TableScan(scan) => self.0(&scan.source),
+            LogicalPlan::SubqueryAlias(alias) => self.reads(&alias.input),
+            LogicalPlan::Filter(filter) => self.reads(&filter.input),
+            LogicalPlan::Sort(sort) => self.reads(&sort.input),
+            LogicalPlan::Limit(limit) => self.reads(&limit.input),
+            _ => false,
+        }
+    }
 }
 
-fn or_null(expr: Expr, schema: &DFSchema, is_joined: bool) -> Result<Transformed<Expr>> {
+fn or_null(expr: Expr, schema: &DFSchema, has_own: bool) -> Result<Transformed<Expr>> {
     let Expr::ScalarFunction(call) = expr else {
         return Ok(Transformed::no(expr));
     };
-    let steps = match call.args.split_first() {
+    let (steps, are_nullable) = match call.args.split_first() {
         Some((of, names)) if call.func.name() == get_field().name() => {
             struct_steps(&of.get_type(schema)?, names)
         }
-        _ => 0,
+        _ => (0, false),
     };
-    if steps == 0 {
+    // The reader of a file reads such a field alone. It knows only the engine's function.
+    let is_known = has_own && are_nullable && steps + 1 == call.args.len();
+    if steps == 0 || is_known && call.args.first().is_some_and(is_stored) {
         return Ok(Transformed::no(Expr::ScalarFunction(call)));
     }
     let mut args = call.args;
     // The rest looks keys of maps up.
     let rest = args.split_off(steps + 1);
-    let value = match args.as_slice() {
-        // A reader of files reads this field alone. It knows only the engine's function, which the engine's rules move
-        // below joins, and then do not find its new name in their conditions.
-        [column @ Expr::Column(_), name] if !is_joined => {
-            let field = get_field().call(vec![column.clone(), name.clone()]);
-            when(column.clone().is_not_null(), field).end()?
-        }
-        _ => {
-            let function = Arc::new(ScalarUDF::from(FieldOf {
-                field: get_field(),
-                signature: Signature::variadic_any(Volatility::Immutable),
-            }));
-            Expr::ScalarFunction(ScalarFunction::new_udf(function, args))
-        }
-    };
+    let function = Arc::new(ScalarUDF::from(FieldOf {
+        field: get_field(),
+        signature: Signature::variadic_any(Volatility::Immutable),
+    }));
+    let value = Expr::ScalarFunction(ScalarFunction::new_udf(function, args));
     Ok(Transformed::yes(with_rest(value, rest)))
+}
+
+/// Whether a value is a column, or a field of one.
+fn is_stored(value: &Expr) -> bool {
+    match value {
+        Expr::Column(_) => true,
+        Expr::ScalarFunction(call) if call.func.name() == get_field().name() => {
+            call.args.first().is_some_and(is_stored)
+        }
+        _ => false,
+    }
 }
 
 fn with_rest(value: Expr, rest: Vec<Expr>) -> Expr {
@@ -169,9 +180,10 @@ fn with_rest(value: Expr, rest: Vec<Expr>) -> Expr {
     }
 }
 
-/// How many of the names are fields of structs, before the first that is something else.
-fn struct_steps(of: &DataType, names: &[Expr]) -> usize {
-    let mut kind = of;
+/// How many of the names are fields of structs, before the first that is something else, and whether all of these may be
+/// NULL. One that may not has a value in a struct that is NULL.
+fn struct_steps(of: &DataType, names: &[Expr]) -> (usize, bool) {
+    let (mut kind, mut are_nullable) = (of, true);
     let steps = names.iter().take_while(|name| {
         let (DataType::Struct(fields), Expr::Literal(name, _)) = (kind, name) else {
             return false;
@@ -182,10 +194,11 @@ fn struct_steps(of: &DataType, names: &[Expr]) -> usize {
             .and_then(|name| fields.find(name));
         field.is_some_and(|(_, field)| {
             kind = field.data_type();
+            are_nullable &= field.is_nullable();
             true
         })
     });
-    steps.count()
+    (steps.count(), are_nullable)
 }
 
 /// A field of a struct, and perhaps a field of that.

@@ -49,7 +49,7 @@ use std::sync::{Arc, LazyLock};
 use datafusion::logical_expr::{AggregateUDF, ScalarUDF};
 use datafusion::prelude::SessionContext;
 
-pub(crate) use access::Access;
+pub(crate) use access::{Access, HasOwnNulls};
 pub(crate) use cast_of::CAST_OF;
 pub(crate) use date_part::Extract;
 pub(crate) use dependencies::PlainRelations;
@@ -63,8 +63,9 @@ pub(crate) use stored::stored;
 pub(crate) use subqueries::check_joined;
 pub(crate) use unsigned::SignedNumbers;
 
-/// Makes the arithmetic of a session checked, and limits the bytes that a function returns for a batch.
-pub(crate) fn register(context: &SessionContext, limit: usize) {
+/// Makes the arithmetic of a session checked, and limits the bytes that a function returns for a batch. The session says
+/// which relations have fields of structs that are NULL where the struct is.
+pub(crate) fn register(context: &SessionContext, limit: usize, has_own_nulls: HasOwnNulls) {
     context.add_analyzer_rule(Arc::new(arithmetic::CheckedArithmetic));
     context.add_analyzer_rule(Arc::new(projections::RepeatedProjections));
     context.add_analyzer_rule(Arc::new(set_operations::CountedRows));
@@ -94,7 +95,7 @@ pub(crate) fn register(context: &SessionContext, limit: usize) {
     context.add_analyzer_rule(Arc::new(minutes::MINUTES_OF_TIMES));
     context.add_analyzer_rule(Arc::new(local_times::LOCAL_TIMES));
     context.add_analyzer_rule(Arc::new(lengths::LENGTHS));
-    context.add_analyzer_rule(Arc::new(access::FieldsOfNull));
+    context.add_analyzer_rule(Arc::new(access::FieldsOfNull(has_own_nulls)));
     context.add_analyzer_rule(Arc::new(between::VOLATILE_BETWEEN));
     size::register(context, limit);
 }

@@ -37,6 +37,7 @@ use text::Text;
 
 pub(crate) use called::{Called, CalledContent, CsvOptions, NULL_BYTES, is_delimiter};
 pub(crate) use naming::name_files;
+pub(crate) use relation::has_own_nulls;
 
 /// Whether a name in FROM is that of a file. The name of a table has neither dots nor slashes.
 pub(crate) fn is_file(name: &str) -> bool {
@@ -123,6 +124,7 @@ impl FileTables {
             table: ListingTable::try_new(config)?,
             found,
             name: name.to_owned(),
+            is_parquet: kind.content == Content::Parquet,
         }))
     }
 }

@@ -17,8 +17,9 @@ use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::datasource::listing::ListingTable;
 use datafusion::datasource::physical_plan::{FileGroup, FileScanConfig};
 use datafusion::datasource::source::DataSourceExec;
+use datafusion::datasource::source_as_provider;
 use datafusion::error::DataFusionError;
-use datafusion::logical_expr::{Expr, TableProviderFilterPushDown, TableType};
+use datafusion::logical_expr::{Expr, TableProviderFilterPushDown, TableSource, TableType};
 use datafusion::physical_plan::ExecutionPlan;
 use ostrakon_cell::{Error, ErrorKind};
 
@@ -32,6 +33,16 @@ pub(super) struct FileRelation {
     pub(super) found: Vec<Found>,
     /// The name in the query.
     pub(super) name: String,
+    pub(super) is_parquet: bool,
+}
+
+/// Whether fields of a relation's structs are NULL where the struct is. Files of Parquet have no values there.
+pub(crate) fn has_own_nulls(source: &Arc<dyn TableSource>) -> bool {
+    let provider = source_as_provider(source);
+    provider.is_ok_and(|provider| {
+        let files = provider.downcast_ref::<FileRelation>();
+        files.is_some_and(|files| files.is_parquet)
+    })
 }
 
 #[async_trait]

@@ -126,7 +126,7 @@ impl SqlSession {
             let catalog = SourceCatalog::new(shared, view);
             context.register_catalog(name, Arc::new(catalog));
         }
-        crate::checked::register(&context, value_limit);
+        crate::checked::register(&context, value_limit, files::has_own_nulls);
         context.add_optimizer_rule(Arc::new(crate::events::CountEvents));
         Ok(Self {
             context,
