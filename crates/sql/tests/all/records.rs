@@ -269,7 +269,7 @@ fn an_update_publishes_nothing() {
             "{set}"
         );
     }
-    // The column of another table is not meant.
+    // A subquery that reads the table again is taken at its word.
     rows(
         &all,
         "UPDATE t SET l = (SELECT max(o.l) FROM t o WHERE o.k = t.k + 9) || 'hr' WHERE k = 9",

@@ -65,7 +65,7 @@ impl Columns {
     /// The wanted columns, of rows of those that were read. The first is the record `first` of its file.
     ///
     /// # Errors
-    /// What should be a day is none.
+    /// A column of days has another text.
     pub(super) fn arranged(
         &self,
         rows: &RecordBatch,

@@ -151,7 +151,7 @@ impl Followed {
     /// Whether all quotes are closed at the end of a file, and it has as many bytes as when the query was planned.
     ///
     /// # Errors
-    /// It has not, or cannot be read.
+    /// A quote is open, bytes are missing, or the file cannot be read.
     pub(super) fn check_end(&self, bytes: u64) -> Result<()> {
         // Of JSON, a mark was left out.
         let left_out = match self.follower {
