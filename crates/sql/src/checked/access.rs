@@ -8,7 +8,7 @@ use datafusion::arrow::compute::{cast, take};
 use datafusion::arrow::datatypes::{DataType, FieldRef, Int64Type};
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::Transformed;
-use datafusion::common::{DFSchema, Result, ScalarValue, internal_err, plan_err};
+use datafusion::common::{DFSchema, Result, internal_err, plan_err};
 use datafusion::functions::core::get_field;
 use datafusion::logical_expr::expr::ScalarFunction;
 use datafusion::logical_expr::planner::{ExprPlanner, PlannerResult, RawFieldAccessExpr};
@@ -19,6 +19,7 @@ use datafusion::logical_expr::{
 };
 use datafusion::optimizer::AnalyzerRule;
 
+use super::arrays::{on_array, on_arrays};
 use super::expressions::replace_in;
 
 /// Plans brackets behind a list or a struct.
@@ -86,16 +87,7 @@ impl ScalarUDFImpl for Element {
     }
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
-        let arrays = ColumnarValue::values_to_arrays(&args.args)?;
-        let [lists, numbers] = arrays.as_slice() else {
-            return internal_err!("an element has a list and a number");
-        };
-        let found = elements(lists, numbers)?;
-        let is_constant = |value: &ColumnarValue| matches!(value, ColumnarValue::Scalar(_));
-        Ok(match args.args.iter().all(is_constant) {
-            true => ColumnarValue::Scalar(ScalarValue::try_from_array(&found, 0)?),
-            false => ColumnarValue::Array(found),
-        })
+        on_arrays(&args.args, |[lists, numbers]| elements(lists, numbers))
     }
 }
 
@@ -230,33 +222,28 @@ impl ScalarUDFImpl for FieldOf {
         let [of, names @ ..] = args.args.as_slice() else {
             return internal_err!("a field without a struct");
         };
-        let (mut found, is_constant) = match of {
-            ColumnarValue::Array(array) => (Arc::clone(array), false),
-            ColumnarValue::Scalar(value) => (value.to_array()?, true),
-        };
-        for name in names {
-            let name = match name {
-                ColumnarValue::Scalar(name) => name.try_as_str().flatten(),
-                ColumnarValue::Array(_) => None,
-            };
-            let structs = found.as_struct_opt();
-            let (Some(name), Some(structs)) = (name, structs) else {
-                return internal_err!("a field is named by a text, and is one of a struct");
-            };
-            let Some(field) = structs.column_by_name(name) else {
-                return internal_err!("the struct has no field {name}");
-            };
-            let nulls = NullBuffer::union(structs.nulls(), field.logical_nulls().as_ref());
-            found = match field.data_type() {
-                DataType::Null => Arc::clone(field),
-                _ => make_array(field.to_data().into_builder().nulls(nulls).build()?),
-            };
-        }
-        Ok(match is_constant {
-            true => ColumnarValue::Scalar(ScalarValue::try_from_array(&found, 0)?),
-            false => ColumnarValue::Array(found),
+        on_array(of, |structs| {
+            names.iter().try_fold(Arc::clone(structs), field_of)
         })
     }
+}
+
+fn field_of(structs: ArrayRef, name: &ColumnarValue) -> Result<ArrayRef> {
+    let name = match name {
+        ColumnarValue::Scalar(name) => name.try_as_str().flatten(),
+        ColumnarValue::Array(_) => None,
+    };
+    let (Some(name), Some(structs)) = (name, structs.as_struct_opt()) else {
+        return internal_err!("a field is named by a text, and is one of a struct");
+    };
+    let Some(field) = structs.column_by_name(name) else {
+        return internal_err!("the struct has no field {name}");
+    };
+    let nulls = NullBuffer::union(structs.nulls(), field.logical_nulls().as_ref());
+    Ok(match field.data_type() {
+        DataType::Null => Arc::clone(field),
+        _ => make_array(field.to_data().into_builder().nulls(nulls).build()?),
+    })
 }
 
 fn elements(lists: &ArrayRef, numbers: &ArrayRef) -> Result<ArrayRef> {

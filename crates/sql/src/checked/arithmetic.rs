@@ -278,6 +278,6 @@ impl ScalarUDFImpl for Checked {
                 Operation::Modulo => apply(&value, right, rem),
             }?;
         }
-        with_one_nan(value)
+        with_one_nan(&value)
     }
 }

@@ -15,6 +15,8 @@ use datafusion::logical_expr::{
     ColumnarValue, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature,
 };
 
+use super::arrays::on_array;
+
 const DAY_NANOS: i128 = 86_400_000_000_000;
 
 /// The engine's `date_bin`, with bins in the unit of the time where that is exact.
@@ -46,7 +48,7 @@ impl ScalarUDFImpl for DateBin {
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
         if let [width, time] = args.args.as_slice()
-            && let Some(bins) = binned(width, time, args.number_rows)?
+            && let Some(bins) = binned(width, time)?
         {
             return Ok(bins);
         }
@@ -65,11 +67,7 @@ impl ScalarUDFImpl for DateBin {
 }
 
 /// The starts of bins from 1970 on, computed in the unit of the time; `None` if the bins are not multiples of it.
-fn binned(
-    width: &ColumnarValue,
-    time: &ColumnarValue,
-    rows: usize,
-) -> Result<Option<ColumnarValue>> {
+fn binned(width: &ColumnarValue, time: &ColumnarValue) -> Result<Option<ColumnarValue>> {
     let nanos = match width {
         ColumnarValue::Scalar(ScalarValue::IntervalMonthDayNano(Some(width)))
             if width.months == 0 =>
@@ -96,27 +94,20 @@ fn binned(
     let Ok(width) = i64::try_from(nanos / unit_nanos) else {
         return Ok(None);
     };
-    let times = time.to_array(match time {
-        ColumnarValue::Array(_) => rows,
-        ColumnarValue::Scalar(_) => 1,
-    })?;
-    let starts: ArrayRef = match unit {
-        TimeUnit::Second => Arc::new(starts::<TimestampSecondType>(&times, width)?),
-        TimeUnit::Millisecond => Arc::new(starts::<TimestampMillisecondType>(&times, width)?),
-        _ => Arc::new(starts::<TimestampMicrosecondType>(&times, width)?),
-    };
-    Ok(Some(match time {
-        ColumnarValue::Array(_) => ColumnarValue::Array(starts),
-        ColumnarValue::Scalar(_) => ColumnarValue::Scalar(ScalarValue::try_from_array(&starts, 0)?),
-    }))
+    let starts = on_array(time, |times| match unit {
+        TimeUnit::Second => starts::<TimestampSecondType>(times, width),
+        TimeUnit::Millisecond => starts::<TimestampMillisecondType>(times, width),
+        _ => starts::<TimestampMicrosecondType>(times, width),
+    });
+    starts.map(Some)
 }
 
-fn starts<T: ArrowTimestampType>(times: &ArrayRef, width: i64) -> Result<PrimitiveArray<T>> {
+fn starts<T: ArrowTimestampType>(times: &ArrayRef, width: i64) -> Result<ArrayRef> {
     let times = times.as_primitive::<T>();
     let found: PrimitiveArray<T> =
         times.try_unary(|time| match time.checked_sub(time.rem_euclid(width)) {
             Some(start) => Ok(start),
             None => exec_err!("the start of a bin is before the earliest time"),
         })?;
-    Ok(found.with_data_type(times.data_type().clone()))
+    Ok(Arc::new(found.with_data_type(times.data_type().clone())))
 }

@@ -8,7 +8,7 @@ use datafusion::arrow::compute::cast;
 use datafusion::arrow::datatypes::{
     DataType, Field, FieldRef, Int64Type, IntervalMonthDayNanoType, IntervalUnit,
 };
-use datafusion::common::{Result, ScalarValue};
+use datafusion::common::Result;
 use datafusion::functions::datetime::date_part;
 use datafusion::logical_expr::expr::ScalarFunction;
 use datafusion::logical_expr::planner::{ExprPlanner, PlannerResult};
@@ -17,6 +17,7 @@ use datafusion::logical_expr::{
     ColumnarValue, Expr, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature,
 };
 
+use super::arrays::on_array;
 use super::intervals::{in_days, nanos_of};
 
 /// Plans `EXTRACT(part FROM …)` with the function here.
@@ -149,26 +150,12 @@ impl ScalarUDFImpl for DatePart {
             && let Some(fine) = Fine::of(part)
         {
             let kind = args.return_field.data_type();
-            return Ok(match value {
-                ColumnarValue::Array(values) => {
-                    ColumnarValue::Array(cast(&fine.of_values(values)?, kind)?)
-                }
-                ColumnarValue::Scalar(value) => {
-                    let found = cast(&fine.of_values(&value.to_array()?)?, kind)?;
-                    ColumnarValue::Scalar(ScalarValue::try_from_array(&found, 0)?)
-                }
-            });
+            return on_array(value, |values| Ok(cast(&fine.of_values(values)?, kind)?));
         }
         if let [_, value] = args.args.as_mut_slice()
             && matches!(value.data_type(), DataType::Duration(_))
         {
-            *value = match &value {
-                ColumnarValue::Array(values) => ColumnarValue::Array(in_days(values)?),
-                ColumnarValue::Scalar(value) => {
-                    let days: ArrayRef = in_days(&value.to_array()?)?;
-                    ColumnarValue::Scalar(ScalarValue::try_from_array(&days, 0)?)
-                }
-            };
+            *value = on_array(value, in_days)?;
             if let Some(field) = args.arg_fields.get_mut(1) {
                 let kind = DataType::Interval(IntervalUnit::MonthDayNano);
                 *field = Arc::new(Field::new(field.name(), kind, field.is_nullable()));

@@ -11,13 +11,15 @@ use datafusion::arrow::datatypes::{
     TimestampMillisecondType, TimestampNanosecondType, TimestampSecondType,
 };
 use datafusion::common::types::{NativeType, logical_date, logical_string};
-use datafusion::common::{Result, ScalarValue, exec_datafusion_err, exec_err, internal_err};
+use datafusion::common::{Result, exec_datafusion_err, exec_err, internal_err};
 use datafusion::functions::datetime::date_trunc;
 use datafusion::logical_expr::sort_properties::{ExprProperties, SortProperties};
 use datafusion::logical_expr::{
     Coercion, ColumnarValue, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl,
     Signature, TypeSignature, TypeSignatureClass, Volatility,
 };
+
+use super::arrays::on_array;
 
 /// No unit that the engine truncates by a subtraction is longer.
 const SECONDS: i64 = 7 * 86_400;
@@ -192,20 +194,6 @@ fn checked<T: ArrowTimestampType>(times: &ColumnarValue, units: i64) -> Result<C
         let values: ScalarBuffer<i64> = found.iter().map(Option::unwrap_or_default).collect();
         let changed = PrimitiveArray::<T>::new(values, found.nulls().cloned());
         Ok(Arc::new(changed.with_data_type(array.data_type().clone())))
-    })
-}
-
-/// What a function makes of an array, of a constant, too.
-fn on_array(
-    values: &ColumnarValue,
-    change: impl FnOnce(&ArrayRef) -> Result<ArrayRef>,
-) -> Result<ColumnarValue> {
-    Ok(match values {
-        ColumnarValue::Array(array) => ColumnarValue::Array(change(array)?),
-        ColumnarValue::Scalar(value) => {
-            let changed = change(&value.to_array()?)?;
-            ColumnarValue::Scalar(ScalarValue::try_from_array(&changed, 0)?)
-        }
     })
 }
 

@@ -20,6 +20,7 @@ use datafusion::logical_expr::{
 };
 use datafusion::optimizer::AnalyzerRule;
 
+use super::arrays::on_array;
 use super::expressions::replace_in;
 use super::same_type::SameType;
 
@@ -290,13 +291,13 @@ fn cases(case: Case, schema: &DFSchema) -> Transformed<Expr> {
 
 /// Its argument, with one zero and one NaN.
 static KEY: LazyLock<Arc<ScalarUDF>> = LazyLock::new(|| {
-    let key = |value| with(value, |number| number + 0.0, |number| number + 0.0);
+    let key = |value| with(&value, |number| number + 0.0, |number| number + 0.0);
     SameType::new("number", key).into_function()
 });
 
 /// Its argument, with one NaN.
 static ONE_NAN: LazyLock<Arc<ScalarUDF>> =
-    LazyLock::new(|| SameType::new("one_nan", with_one_nan).into_function());
+    LazyLock::new(|| SameType::new("one_nan", |value| with_one_nan(&value)).into_function());
 
 /// An expression of floating-point numbers, with one NaN.
 pub(super) fn one_nan(expr: Expr) -> Expr {
@@ -304,12 +305,12 @@ pub(super) fn one_nan(expr: Expr) -> Expr {
 }
 
 /// The values, with the one NaN that is greater than all numbers.
-pub(super) fn with_one_nan(value: ColumnarValue) -> Result<ColumnarValue> {
+pub(super) fn with_one_nan(value: &ColumnarValue) -> Result<ColumnarValue> {
     with(value, |number| number, |number| number)
 }
 
 fn with(
-    value: ColumnarValue,
+    value: &ColumnarValue,
     single: impl Fn(f32) -> f32,
     double: impl Fn(f64) -> f64,
 ) -> Result<ColumnarValue> {
@@ -332,13 +333,7 @@ fn with(
         }),
         _ => Arc::clone(array),
     };
-    Ok(match value {
-        ColumnarValue::Array(array) => ColumnarValue::Array(changed(&array)),
-        ColumnarValue::Scalar(value) => {
-            let array = changed(&value.to_array()?);
-            ColumnarValue::Scalar(ScalarValue::try_from_array(&array, 0)?)
-        }
-    })
+    on_array(value, |array| Ok(changed(array)))
 }
 
 /// The array itself, if no number has to be another one.

@@ -8,11 +8,13 @@ use datafusion::arrow::compute::cast;
 use datafusion::arrow::datatypes::{
     DataType, Int64Type, IntervalMonthDayNano, IntervalMonthDayNanoType, IntervalUnit, TimeUnit,
 };
-use datafusion::common::{Result, ScalarValue, exec_err, internal_err};
+use datafusion::common::{Result, exec_err, internal_err};
 use datafusion::logical_expr::expr::ScalarFunction;
 use datafusion::logical_expr::{
     ColumnarValue, Expr, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
 };
+
+use super::arrays::on_arrays;
 
 const DAY: i128 = 86_400_000_000_000;
 const MONTH: i128 = 30 * DAY;
@@ -53,15 +55,7 @@ impl ScalarUDFImpl for Length {
     }
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
-        match args.args.first() {
-            Some(ColumnarValue::Array(values)) => Ok(ColumnarValue::Array(lengths(values)?)),
-            Some(ColumnarValue::Scalar(value)) => {
-                let lengths = lengths(&value.to_array()?)?;
-                let length = ScalarValue::try_from_array(&lengths, 0)?;
-                Ok(ColumnarValue::Scalar(length))
-            }
-            None => internal_err!("an interval is missing"),
-        }
+        on_arrays(&args.args, |[values]| lengths(values))
     }
 }
 

@@ -9,13 +9,14 @@ use datafusion::arrow::compute::kernels::cmp::eq;
 use datafusion::arrow::compute::nullif;
 use datafusion::arrow::datatypes::{DataType, IntervalUnit};
 use datafusion::common::tree_node::Transformed;
-use datafusion::common::{DFSchema, Result, ScalarValue, internal_err};
+use datafusion::common::{DFSchema, Result, internal_err};
 use datafusion::logical_expr::expr::{Between, Case, InList, ScalarFunction};
 use datafusion::logical_expr::{
     BinaryExpr, ColumnarValue, Expr, ExprSchemable, Operator, ScalarFunctionArgs, ScalarUDF,
     ScalarUDFImpl, Signature, Volatility,
 };
 
+use super::arrays::on_arrays;
 use super::expressions::ExpressionRule;
 use super::intervals::{are_lengths, in_days, length, lengths};
 
@@ -132,16 +133,9 @@ impl ScalarUDFImpl for NullIf {
     }
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
-        let values = ColumnarValue::values_to_arrays(&args.args)?;
-        let [value, other] = values.as_slice() else {
-            return internal_err!("`nullif` takes two arguments");
-        };
-        let are_equal = eq(&lengths(value)?, &lengths(other)?)?;
-        let found = nullif(value, &are_equal)?;
-        let is_constant = |value: &ColumnarValue| matches!(value, ColumnarValue::Scalar(_));
-        Ok(match args.args.iter().all(is_constant) {
-            true => ColumnarValue::Scalar(ScalarValue::try_from_array(&found, 0)?),
-            false => ColumnarValue::Array(found),
+        on_arrays(&args.args, |[value, other]| {
+            let are_equal = eq(&lengths(value)?, &lengths(other)?)?;
+            Ok(nullif(value, &are_equal)?)
         })
     }
 }
@@ -174,19 +168,6 @@ impl ScalarUDFImpl for Days {
     }
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
-        let rows = args.number_rows;
-        match args.args.into_iter().next() {
-            Some(ColumnarValue::Scalar(value)) => {
-                let days = in_days(&value.to_array()?)?;
-                let days = ScalarValue::try_from_array(&days, 0)?;
-                Ok(ColumnarValue::Scalar(days))
-            }
-            Some(ColumnarValue::Array(values)) => Ok(ColumnarValue::Array(in_days(&values)?)),
-            None => {
-                let kind = DataType::Interval(IntervalUnit::MonthDayNano);
-                let nothing = ScalarValue::try_new_null(&kind)?;
-                Ok(ColumnarValue::Array(nothing.to_array_of_size(rows)?))
-            }
-        }
+        on_arrays(&args.args, |[values]| in_days(values))
     }
 }

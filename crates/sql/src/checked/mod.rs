@@ -4,6 +4,7 @@
 
 mod access;
 mod arithmetic;
+mod arrays;
 mod between;
 mod cast_of;
 mod conditions;

@@ -21,6 +21,7 @@ use datafusion::logical_expr::{
 use datafusion::sql::sqlparser::ast::BinaryOperator;
 
 use super::arithmetic::Operation;
+use super::arrays::on_arrays;
 use super::intervals::{are_lengths, length};
 
 /// Plans operators of dates and of unsigned numbers.
@@ -253,22 +254,15 @@ impl ScalarUDFImpl for Signed {
     }
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
-        let arrays = ColumnarValue::values_to_arrays(&args.args)?;
-        let [left, right] = arrays.as_slice() else {
-            return internal_err!("an operator takes two operands");
-        };
-        let result: ArrayRef = match (left.data_type(), right.data_type()) {
-            (DataType::UInt64, DataType::UInt64) => {
-                self.compute::<UInt64Type, UInt64Type>(left, right)
+        on_arrays(&args.args, |[left, right]| {
+            match (left.data_type(), right.data_type()) {
+                (DataType::UInt64, DataType::UInt64) => {
+                    self.compute::<UInt64Type, UInt64Type>(left, right)
+                }
+                (DataType::UInt64, _) => self.compute::<UInt64Type, Int64Type>(left, right),
+                (_, DataType::UInt64) => self.compute::<Int64Type, UInt64Type>(left, right),
+                _ => self.compute::<Int64Type, Int64Type>(left, right),
             }
-            (DataType::UInt64, _) => self.compute::<UInt64Type, Int64Type>(left, right),
-            (_, DataType::UInt64) => self.compute::<Int64Type, UInt64Type>(left, right),
-            _ => self.compute::<Int64Type, Int64Type>(left, right),
-        }?;
-        let is_constant = |value: &ColumnarValue| matches!(value, ColumnarValue::Scalar(_));
-        Ok(match args.args.iter().all(is_constant) {
-            true => ColumnarValue::Scalar(ScalarValue::try_from_array(&result, 0)?),
-            false => ColumnarValue::Array(result),
         })
     }
 }

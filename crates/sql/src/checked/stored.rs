@@ -15,6 +15,7 @@ use datafusion::logical_expr::{
 };
 use ostrakon_cell::Error;
 
+use super::arrays::on_arrays;
 use super::minutes::with_seconds;
 
 const STRICT: CastOptions<'static> = CastOptions {
@@ -81,20 +82,7 @@ impl ScalarUDFImpl for Stored {
     }
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
-        let [value] = args.args.as_slice() else {
-            return internal_err!("a conversion takes one argument");
-        };
-        let values = match value {
-            ColumnarValue::Array(values) => values.clone(),
-            ColumnarValue::Scalar(value) => value.to_array_of_size(1)?,
-        };
-        let converted = self.convert(&values)?;
-        Ok(match value {
-            ColumnarValue::Array(_) => ColumnarValue::Array(converted),
-            ColumnarValue::Scalar(_) => {
-                ColumnarValue::Scalar(ScalarValue::try_from_array(&converted, 0)?)
-            }
-        })
+        on_arrays(&args.args, |[values]| self.convert(values))
     }
 }
 

@@ -55,11 +55,7 @@ impl ScalarUDFImpl for ToTimestamp {
 }
 
 fn check(seconds: &ColumnarValue) -> Result<()> {
-    let seconds = match seconds {
-        ColumnarValue::Array(seconds) => seconds.clone(),
-        ColumnarValue::Scalar(seconds) => seconds.to_array()?,
-    };
-    let seconds = cast(&seconds, &DataType::Float64)?;
+    let seconds = cast(&seconds.to_array(1)?, &DataType::Float64)?;
     for seconds in seconds.as_primitive::<Float64Type>().iter().flatten() {
         let nanos = seconds * NANOS;
         if !(-LIMIT..LIMIT).contains(&nanos) {
