@@ -139,33 +139,35 @@ fn errors_have_the_line_of_the_file() {
     let folder = Folder::with_table();
     let good = "1,2\n".repeat(20_500);
     let quoted = "1,\"2\n\"\n".repeat(3);
-    for (text, call, line) in [
-        (format!("a,b\n{good}x,1\n"), "'x.csv'", 20_502),
-        (format!("a,b\n{good}1,1,1\n"), "'x.csv'", 20_502),
+    for (text, query, line) in [
+        (
+            format!("a,b\n{good}x,1\n"),
+            "SELECT sum(a) FROM 'x.csv'",
+            20_502,
+        ),
+        (
+            format!("a,b\n{good}1,1,1\n"),
+            "SELECT sum(a) FROM 'x.csv'",
+            20_502,
+        ),
         (
             format!("{good}x,1\n"),
-            "read_csv('x.csv', header = false)",
+            "SELECT sum(column0) FROM read_csv('x.csv', header = false)",
             20_501,
         ),
-        (format!("a,b\n{quoted}{good}x,1\n"), "'x.csv'", 20_508),
-        (format!("a,b\n{quoted}{good}1,1,1\n"), "'x.csv'", 20_508),
+        (
+            format!("a,b\n{quoted}{good}x,1\n"),
+            "SELECT sum(a) FROM 'x.csv'",
+            20_508,
+        ),
+        (
+            format!("a,b\n{quoted}{good}1,1,1\n"),
+            "SELECT sum(a) FROM 'x.csv'",
+            20_508,
+        ),
     ] {
         folder.write("x.csv", text);
-        let error = folder.fails(
-            1,
-            &[
-                "sql",
-                "-c",
-                &format!("SELECT sum(a) FROM {call}").replace(
-                    "sum(a)",
-                    if call.starts_with("read") {
-                        "sum(column0)"
-                    } else {
-                        "sum(a)"
-                    },
-                ),
-            ],
-        );
+        let error = folder.fails(1, &["sql", "-c", query]);
         assert!(error.contains(&format!("line {line}")), "{line}: {error}");
     }
 }

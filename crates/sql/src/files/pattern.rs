@@ -119,7 +119,7 @@ fn is_generated(path: &Path, metadata: &fs::Metadata) -> bool {
     metadata.len() == 0 && has_content().is_ok_and(|read| read > 0)
 }
 
-fn unreadable(path: &Path, error: io::Error) -> Error {
+pub(super) fn unreadable(path: &Path, error: io::Error) -> Error {
     let is_link = fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_symlink());
     let (kind, message) = match error.kind() {
         io::ErrorKind::PermissionDenied => (ErrorKind::PermissionDenied, "the file cannot be read"),

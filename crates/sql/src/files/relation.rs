@@ -24,7 +24,7 @@ use datafusion::physical_plan::ExecutionPlan;
 use ostrakon_cell::{Error, ErrorKind};
 
 use super::naming::{named, path_of, shown};
-use super::pattern::Found;
+use super::pattern::{Found, unreadable};
 
 /// Files that were found for a name.
 #[derive(Debug)]
@@ -118,8 +118,8 @@ pub(super) fn still_there(found: &Found) -> Result<()> {
     match fs::metadata(&found.path) {
         Ok(now) if now.len() >= found.bytes => Ok(()),
         Err(error) if error.kind() != io::ErrorKind::NotFound => {
-            let lost = lost(&found.path, "the file cannot be read any more");
-            Err(lost.context(error.to_string()))
+            let error = unreadable(&found.path, error);
+            Err(DataFusionError::External(Box::new(error)))
         }
         _ => Err(lost(&found.path, CHANGED)),
     }
@@ -127,7 +127,7 @@ pub(super) fn still_there(found: &Found) -> Result<()> {
 
 /// The error about a file that was changed under a query.
 pub(super) fn lost(path: &Path, what: &'static str) -> DataFusionError {
-    let error = Error::new(ErrorKind::NotFound, what).with("file", shown(path));
+    let error = Error::new(ErrorKind::ConcurrentModification, what).with("file", shown(path));
     DataFusionError::External(Box::new(error))
 }
 
