@@ -241,7 +241,7 @@ impl Failure {
 
     /// The text for people, several lines. What it quotes may come from a file, so characters that a
     /// terminal would obey are escaped.
-    fn to_text(&self, head: &str) -> String {
+    pub(crate) fn to_text(&self, head: &str) -> String {
         let mut text = format!("{head}: {}", self.message);
         for (name, value) in &self.context {
             // Only says that other data might not have failed; for the exit code.

@@ -59,18 +59,52 @@ struct Replaced {
 
 impl Replaced {
     /// Gives the file its name.
-    fn complete(&self) -> io::Result<()> {
-        if !is_pipe(&self.partial) && !is_at(&self.lock, &self.partial)? {
-            return Err(io::Error::other("the incomplete file was removed"));
+    fn complete(&self) -> Result<()> {
+        if !self.is_own()? {
+            return Err(io::Error::other("the incomplete file was removed").into());
         }
-        // Another program may have completed one since this one began.
-        if !self.force && self.path.is_file() {
-            return Err(io::Error::new(
-                io::ErrorKind::AlreadyExists,
-                "another program has written the file meanwhile",
-            ));
+        let renamed = match self.force {
+            true => fs::rename(&self.partial, &self.path),
+            false => rename_new(&self.partial, &self.path),
+        };
+        match renamed {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(Failure::outcome(
+                "another program has written the file since this one began",
+            )
+            .next("choose another name, or use --force to replace the file")),
+            renamed => Ok(renamed?),
         }
-        fs::rename(&self.partial, &self.path)
+    }
+
+    /// Whether the incomplete file is still that of this program.
+    fn is_own(&self) -> io::Result<bool> {
+        Ok(is_pipe(&self.partial) || is_at(&self.lock, &self.partial)?)
+    }
+}
+
+/// Gives a file a name that no other file has.
+#[cfg(target_os = "linux")]
+fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
+    use rustix::fs::{CWD, RenameFlags, renameat_with};
+    use rustix::io::Errno;
+
+    match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
+        // Some file systems cannot.
+        Err(Errno::INVAL | Errno::NOSYS) => rename_if_new(from, to),
+        renamed => Ok(renamed?),
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
+    rename_if_new(from, to)
+}
+
+/// The same, if no file gets the name at this moment.
+fn rename_if_new(from: &Path, to: &Path) -> io::Result<()> {
+    match to.is_file() {
+        true => Err(io::ErrorKind::AlreadyExists.into()),
+        false => fs::rename(from, to),
     }
 }
 
@@ -147,6 +181,7 @@ impl Target {
         });
         if written.is_err()
             && let Some(replaced) = &replaced
+            && replaced.is_own().unwrap_or(false)
         {
             // The incomplete file is useless. If it cannot be removed, the error stays the same.
             let _ = fs::remove_file(&replaced.partial);
@@ -317,5 +352,47 @@ mod tests {
         fs::remove_file(&partial).unwrap();
         fs::create_dir(&partial).unwrap();
         locked(&partial).unwrap_err();
+    }
+
+    fn write(target: Target, text: &str) -> Result<()> {
+        target.fill(|out| Ok(out.write_all(text.as_bytes())?))
+    }
+
+    #[test]
+    fn a_program_leaves_the_files_of_others_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.csv");
+        let begin = || Target::create(&path, Packing::None, false).unwrap();
+        let first = begin();
+        // Its incomplete file is removed, and another program begins one of the same name.
+        fs::remove_file(partial_of(&path)).unwrap();
+        let second = begin();
+        let error = write(first, "first").unwrap_err().to_text("error");
+        assert!(error.contains("was removed"), "{error}");
+        write(second, "second").unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "second");
+        // A file that appears meanwhile is not replaced.
+        fs::remove_file(&path).unwrap();
+        let third = begin();
+        fs::write(&path, "other").unwrap();
+        let error = write(third, "third").unwrap_err().to_text("error");
+        assert!(error.contains("--force"), "{error}");
+        assert_eq!(fs::read_to_string(&path).unwrap(), "other");
+        assert!(!partial_of(&path).exists());
+    }
+
+    #[test]
+    fn a_name_is_given_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let [from, to] = ["a", "b"].map(|name| folder.path().join(name));
+        for rename in [rename_new, rename_if_new] {
+            fs::write(&from, "a").unwrap();
+            rename(&from, &to).unwrap();
+            fs::write(&from, "b").unwrap();
+            let error = rename(&from, &to).unwrap_err();
+            assert_eq!(error.kind(), io::ErrorKind::AlreadyExists);
+            assert_eq!(fs::read_to_string(&to).unwrap(), "a");
+            fs::remove_file(&to).unwrap();
+        }
     }
 }

@@ -7,7 +7,7 @@ use datafusion::arrow::buffer::NullBuffer;
 use datafusion::arrow::compute::{cast, take};
 use datafusion::arrow::datatypes::{DataType, FieldRef, Int64Type};
 use datafusion::common::config::ConfigOptions;
-use datafusion::common::tree_node::Transformed;
+use datafusion::common::tree_node::{Transformed, TreeNodeRecursion};
 use datafusion::common::{DFSchema, Result, internal_err, plan_err};
 use datafusion::functions::core::get_field;
 use datafusion::logical_expr::expr::ScalarFunction;
@@ -104,9 +104,11 @@ impl AnalyzerRule for FieldsOfNull {
     }
 
     fn analyze(&self, plan: LogicalPlan, _: &ConfigOptions) -> Result<LogicalPlan> {
+        // The engine's rules move its function below joins, and then do not find the new name in their conditions.
+        let is_joined = has_joins(&plan)?;
         let changed = plan.transform_up_with_subqueries(|plan| {
             let inputs = plan.inputs();
-            let has_own = !inputs.is_empty() && inputs.iter().all(|input| self.reads(input));
+            let has_own = !is_joined && matches!(inputs.as_slice(), [input] if self.reads(input));
             let schema = merge_schema(&inputs);
             replace_in(plan, |expr| or_null(expr, &schema, has_own))
         })?;
@@ -114,8 +116,21 @@ impl AnalyzerRule for FieldsOfNull {
     }
 }
 
+/// Whether a plan has a join, or a subquery that becomes one.
+fn has_joins(plan: &LogicalPlan) -> Result<bool> {
+    let mut found = false;
+    plan.apply_with_subqueries(|node| {
+        found |= matches!(node, LogicalPlan::Join(_) | LogicalPlan::Subquery(_));
+        Ok(match found {
+            true => TreeNodeRecursion::Stop,
+            false => TreeNodeRecursion::Continue,
+        })
+    })?;
+    Ok(found)
+}
+
 impl FieldsOfNull {
-    /// Whether the columns of a plan are those of such a relation. Joins make other NULLs.
+    /// Whether the columns of a plan are those of such a relation.
     fn reads(&self, plan: &LogicalPlan) -> bool {
         match plan {
             LogicalPlan::TableScan(scan) => self.0(&scan.source),

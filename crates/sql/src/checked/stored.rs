@@ -7,7 +7,7 @@ use datafusion::arrow::compute::kernels::cast::cast;
 use datafusion::arrow::compute::kernels::cmp::distinct;
 use datafusion::arrow::datatypes::{DataType, Float64Type, TimeUnit};
 use datafusion::arrow::util::display::{ArrayFormatter, FormatOptions};
-use datafusion::common::{Result, ScalarValue, internal_err};
+use datafusion::common::{Result, ScalarValue};
 use datafusion::error::DataFusionError;
 use datafusion::logical_expr::expr::ScalarFunction;
 use datafusion::logical_expr::{

@@ -8,6 +8,7 @@ mod naming;
 mod panics;
 mod pattern;
 mod relation;
+mod structs;
 mod text;
 
 use std::path::Path;
@@ -113,8 +114,8 @@ impl FileTables {
             .iter()
             .map(|file| place(&file.path))
             .collect::<Result<_>>()?;
-        let inferred = panics::Caught::new(columns(&state, &options, &places)).await;
-        let schema = inferred.map_err(|error| naming::named(error, name))?;
+        let inferred = panics::Caught::new(columns(&state, &options, &places, kind.content)).await;
+        let (schema, has_own_nulls) = inferred.map_err(|error| naming::named(error, name))?;
         // Their types were those of other content.
         found.iter().try_for_each(relation::still_there)?;
         let config = ListingTableConfig::new_with_multi_paths(places)
@@ -124,19 +125,20 @@ impl FileTables {
             table: ListingTable::try_new(config)?,
             found,
             name: name.to_owned(),
-            is_parquet: kind.content == Content::Parquet,
+            has_own_nulls: has_own_nulls && kind.content == Content::Parquet,
         }))
     }
 }
 
-/// The columns of files.
+/// The columns of files, and whether their structs have the same types in all files.
 async fn columns(
     state: &SessionState,
     options: &ListingOptions,
     places: &[ListingTableUrl],
-) -> Result<SchemaRef> {
+    content: Content,
+) -> Result<(SchemaRef, bool)> {
     let Some(first) = places.first() else {
-        return Ok(Arc::new(Schema::empty()));
+        return Ok((Arc::new(Schema::empty()), true));
     };
     let store = state.runtime_env().object_store(first)?;
     let mut files = Vec::with_capacity(places.len());
@@ -147,7 +149,25 @@ async fn columns(
             files.push(file);
         }
     }
-    options.format.infer_schema(state, &store, &files).await
+    let columns = options.format.infer_schema(state, &store, &files).await?;
+    let has_structs = columns
+        .fields()
+        .iter()
+        .any(|column| column.data_type().is_nested());
+    // Types in text are found by reading it, and all of its fields may be NULL.
+    let is_text = !matches!(content, Content::Parquet | Content::Arrow);
+    if is_text || files.len() < 2 || !has_structs {
+        return Ok((columns, true));
+    }
+    let mut of_files = Vec::with_capacity(files.len());
+    for file in &files {
+        let file = std::slice::from_ref(file);
+        of_files.push(options.format.infer_schema(state, &store, file).await?);
+    }
+    match structs::are_alike(&columns, &of_files) {
+        true => Ok((columns, true)),
+        false => Ok((Arc::new(structs::with_missing(&columns, &of_files)), false)),
+    }
 }
 
 /// Where the engine finds a file.

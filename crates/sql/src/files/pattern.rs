@@ -1,5 +1,6 @@
 //! The files that a name in a query stands for.
 
+use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::fs;
 use std::io::{self, Read};
@@ -54,13 +55,20 @@ pub(super) fn found(name: &str) -> Result<Vec<Found>> {
             .with_source(error)
     };
     let mut files = Vec::new();
+    let mut known = HashSet::new();
     for entry in glob::glob_with(name, MATCH).map_err(malformed)? {
         let path = entry.map_err(|error: GlobError| {
             let path = error.path().to_owned();
             unreadable(&path, error.into())
         })?;
-        if !is_hidden(Path::new(name), &path) {
-            files.extend(file(&path)?);
+        if is_hidden(Path::new(name), &path) {
+            continue;
+        }
+        // Through `..`, a pattern may lead to one file twice.
+        if let Some(file) = file(&path)?
+            && known.insert(file.path.clone())
+        {
+            files.push(file);
         }
     }
     if files.is_empty() {

@@ -6,7 +6,7 @@
 use std::collections::HashSet;
 use std::fs;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -33,15 +33,16 @@ pub(super) struct FileRelation {
     pub(super) found: Vec<Found>,
     /// The name in the query.
     pub(super) name: String,
-    pub(super) is_parquet: bool,
+    pub(super) has_own_nulls: bool,
 }
 
-/// Whether fields of a relation's structs are NULL where the struct is. Files of Parquet have no values there.
+/// Whether those fields of a relation's structs that may be NULL are NULL where the struct is. So it is in one Parquet file,
+/// which has no values there, and in several in which the same fields may be NULL.
 pub(crate) fn has_own_nulls(source: &Arc<dyn TableSource>) -> bool {
     let provider = source_as_provider(source);
     provider.is_ok_and(|provider| {
         let files = provider.downcast_ref::<FileRelation>();
-        files.is_some_and(|files| files.is_parquet)
+        files.is_some_and(|files| files.has_own_nulls)
     })
 }
 
@@ -87,19 +88,20 @@ impl TableProvider for FileRelation {
         let scan = scan.map_err(|error| named(error, &self.name))?;
         // After the list was made, so that a file which is gone now is missed.
         self.found.iter().try_for_each(still_there)?;
-        let wanted = self.found.iter().filter(|found| found.bytes > 0);
-        if has_all && listed(scan.plan())? < wanted.count() {
-            return Err(lost(Path::new(&self.name), CHANGED));
+        let listed = listed(scan.plan())?;
+        let mut wanted = self.found.iter().filter(|found| found.bytes > 0);
+        match wanted.find(|found| has_all && !listed.contains(&found.path)) {
+            Some(missing) => Err(lost(&missing.path, CHANGED)),
+            None => Ok(scan),
         }
-        Ok(scan)
     }
 }
 
 /// Why files of a query are missing.
 const CHANGED: &str = "the file was removed, emptied or cut off while the query began: run the query again once the file is complete";
 
-/// The number of files that a plan reads.
-fn listed(plan: &Arc<dyn ExecutionPlan>) -> Result<usize> {
+/// The files that a plan reads.
+fn listed(plan: &Arc<dyn ExecutionPlan>) -> Result<HashSet<PathBuf>> {
     let mut files = HashSet::new();
     plan.apply(|node| {
         let scan = node
@@ -110,7 +112,7 @@ fn listed(plan: &Arc<dyn ExecutionPlan>) -> Result<usize> {
         files.extend(groups.iter().flat_map(FileGroup::iter).map(path_of));
         Ok(TreeNodeRecursion::Continue)
     })?;
-    Ok(files.len())
+    Ok(files)
 }
 
 /// Fails if a file is gone, or has less content than it had. Logs grow.

@@ -4,13 +4,14 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use datafusion::arrow::array::{ArrayRef, new_null_array};
-use datafusion::arrow::compute::cast;
+use datafusion::arrow::compute::CastOptions;
 use datafusion::arrow::datatypes::{DataType, Schema, SchemaRef};
 use datafusion::arrow::error::ArrowError;
 use datafusion::arrow::ipc::reader::FileDecoder;
 use datafusion::arrow::ipc::root_as_message;
 use datafusion::arrow::record_batch::{RecordBatch, RecordBatchOptions};
 use datafusion::common::Result;
+use datafusion::common::nested_struct::cast_column;
 use datafusion::error::DataFusionError;
 
 use super::frames::{Frame, Frames};
@@ -189,6 +190,10 @@ impl ArrowReader {
 
     /// The rows with the columns of the relation.
     fn adapted(&self, rows: &RecordBatch) -> Result<RecordBatch> {
+        let strict = CastOptions {
+            safe: false,
+            ..CastOptions::default()
+        };
         let columns = self.returned.fields().iter().map(|field| {
             Ok(match rows.column_by_name(field.name()) {
                 None => {
@@ -197,7 +202,8 @@ impl ArrowReader {
                     new_null_array(field.data_type(), rows.num_rows())
                 }
                 Some(column) if column.data_type() == field.data_type() => column.clone(),
-                Some(column) => cast(column, field.data_type())?,
+                // Of a struct, the file may lack fields.
+                Some(column) => cast_column(column, field.data_type(), &strict)?,
             })
         });
         let columns: Vec<ArrayRef> = columns.collect::<Result<_>>()?;

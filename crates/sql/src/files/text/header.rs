@@ -41,7 +41,7 @@ fn of_text(start: &[u8], has_names: bool) -> u8 {
     match most {
         Some((other, _)) if commas.first == 0 => other,
         // Between other delimiters, a quote after the first one does not open a field for the comma.
-        Some((other, found)) if commas.has_quotes && !found.has_quotes => other,
+        Some((other, found)) if commas.has_stray_quotes && !found.has_stray_quotes => other,
         Some((other, found)) if !has_names && found.is_regular() && are_decimal(start, other) => {
             other
         }
@@ -54,8 +54,8 @@ struct Found {
     first: usize,
     /// `None` if there is no second record, or only the beginning of one.
     second: Option<usize>,
-    /// Whether a field of the first record has a quote in its text.
-    has_quotes: bool,
+    /// Whether a quote of the first record stands where none opens or closes a field.
+    has_stray_quotes: bool,
 }
 
 impl Found {
@@ -67,14 +67,15 @@ impl Found {
             is_there.then(|| record.len().saturating_sub(1))
         };
         let first = next(&mut records, &mut record).unwrap_or_default();
-        let has_quotes = record.iter().any(|field| field.contains(&b'"'));
+        let end = usize::try_from(records.position().byte()).unwrap_or(usize::MAX);
+        let has_stray_quotes = has_stray_quotes(start.get(..end).unwrap_or(start), delimiter);
         let second = next(&mut records, &mut record);
         let is_last = records.position().byte() == start.len() as u64;
         let is_cut = is_last && (start.len() as u64 == FIRST_BYTES || is_open(start, delimiter));
         Self {
             first,
             second: second.filter(|_| !is_cut),
-            has_quotes,
+            has_stray_quotes,
         }
     }
 
@@ -91,6 +92,28 @@ fn records(text: &[u8], delimiter: u8) -> Reader<&[u8]> {
         .flexible(true)
         .delimiter(delimiter)
         .from_reader(text)
+}
+
+/// Whether a quote of a record neither opens nor closes a field, nor is doubled in a quoted one.
+fn has_stray_quotes(record: &[u8], delimiter: u8) -> bool {
+    let mut before = delimiter;
+    let mut is_quoted = false;
+    let mut bytes = record.iter().copied().peekable();
+    while let Some(byte) = bytes.next() {
+        let opens = !is_quoted && (before == delimiter || matches!(before, b'\n' | b'\r'));
+        let ends = |next: u8| next == delimiter || matches!(next, b'\n' | b'\r');
+        match byte {
+            b'"' if opens => is_quoted = true,
+            b'"' if is_quoted && bytes.peek() == Some(&b'"') => {
+                bytes.next();
+            }
+            b'"' if is_quoted && bytes.peek().is_none_or(|next| ends(*next)) => is_quoted = false,
+            b'"' => return true,
+            _ => {}
+        }
+        before = byte;
+    }
+    false
 }
 
 /// Whether a quote is not closed.
@@ -146,6 +169,9 @@ mod tests {
             ("1,5;2,5\n3,5;4,5\n", b','),
             ("\"Name\";\"Last, First\"\n\"a\";\"b, c\"\n", b';'),
             ("\"t\"\t\"v, EUR\"\n2026\t5\n", b'\t'),
+            ("\"Name\";\"Last, \"\"First\"\"\"\n\"a\";\"b, c\"\n", b';'),
+            ("\"a\"\"b\";\"c,d\"\n1;2\n", b';'),
+            ("\"\";\"c,d\"\n1;2\n", b';'),
             ("\"t\",\"v; EUR\"\n2026,5\n", b','),
             ("\"a \"\"x\"\"\",b\n1,2\n", b','),
             ("a\nb", b','),

@@ -2,6 +2,7 @@
 //! errors count from zero.
 
 use std::io::{self, BufRead, BufReader};
+use std::ops::Range;
 use std::path::Path;
 
 use csv::{ByteRecord, ReaderBuilder};
@@ -9,8 +10,15 @@ use datafusion::arrow::error::ArrowError;
 
 use crate::files::kind::{Packing, open};
 
-/// What stands before the number of a record in errors, and the number of the first one.
-const MARKS: [(&str, u64); 2] = [(" at line ", 0), (" for line ", 1)];
+/// What stands before and behind the number of a record in errors, unless it is at the end, and the number of the first
+/// record.
+const MARKS: [(&str, &str, u64); 5] = [
+    (" at line ", ". Row data: '[", 0),
+    (" at line ", ": ", 0),
+    (" at line ", "; ", 0),
+    (" for line ", ", ", 1),
+    (" for line ", " and field ", 1),
+];
 
 /// The error with the line of its record in the file.
 pub(super) fn with_line(
@@ -20,16 +28,7 @@ pub(super) fn with_line(
     delimiter: u8,
 ) -> ArrowError {
     let corrected = |text: String| {
-        // A value, which stands before the number, and the row behind it may have such marks, too.
-        let head = text.split(". Row data: ").next().unwrap_or_default();
-        let found = MARKS.iter().find_map(|(mark, first)| {
-            let start = head.rfind(mark)? + mark.len();
-            let rest = text.get(start..)?;
-            let length = rest.bytes().take_while(u8::is_ascii_digit).count();
-            let number: u64 = rest.get(..length)?.parse().ok()?;
-            Some((start..start + length, number.checked_sub(*first)?))
-        });
-        let Some((place, record)) = found else {
+        let Some((place, record)) = MARKS.iter().find_map(|mark| numbered(&text, mark)) else {
             return text;
         };
         match line_of(file, packing, delimiter, record) {
@@ -47,6 +46,22 @@ pub(super) fn with_line(
         ArrowError::ParseError(text) => ArrowError::ParseError(corrected(text)),
         other => other,
     }
+}
+
+/// The place of the number of a record in an error, and the number counted from zero. A value, which stands before it, and
+/// the row behind it may have such numbers, too.
+fn numbered(
+    text: &str,
+    (before, behind, first): &(&str, &str, u64),
+) -> Option<(Range<usize>, u64)> {
+    text.match_indices(before).find_map(|(at, mark)| {
+        let start = at + mark.len();
+        let rest = text.get(start..)?;
+        let length = rest.bytes().take_while(u8::is_ascii_digit).count();
+        let (number, rest) = rest.split_at_checked(length)?;
+        let record = number.parse::<u64>().ok()?.checked_sub(*first)?;
+        (rest.is_empty() || rest.starts_with(behind)).then_some((start..start + length, record))
+    })
 }
 
 /// The line, counted from one, in which a record begins, counted from zero.
@@ -93,13 +108,24 @@ mod tests {
         let lines = (0..4).map(|at| line_of(file.path(), Packing::None, b',', at).unwrap());
         assert_eq!(lines.collect::<Vec<_>>(), [1, 3, 5, 8]);
         for (written, expected) in [
-            ("value at line 3. Row", "value at line 8. Row"),
+            (
+                "value '3. Row data: z' at line 3. Row data: '[3. Row data: z]'",
+                "value '3. Row data: z' at line 8. Row data: '[3. Row data: z]'",
+            ),
             ("fields for line 3, expected", "fields for line 5, expected"),
             (
                 "value '4 at line 1' at line 3. Row data: '[x at line 1]'",
                 "value '4 at line 1' at line 8. Row data: '[x at line 1]'",
             ),
-            ("no number at line x", "no number at line x"),
+            (
+                "value '3 at line 1. Row data: z' at line 2. Row data: '[1]'",
+                "value '3 at line 1. Row data: z' at line 5. Row data: '[1]'",
+            ),
+            (
+                "no number at line x. Row data: '[",
+                "no number at line x. Row data: '[",
+            ),
+            ("value '2' at line 3", "value '2' at line 8"),
             ("nothing", "nothing"),
         ] {
             let error = ArrowError::CsvError(written.to_owned());
