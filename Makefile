@@ -9,6 +9,10 @@
 export PATH := $(or $(CARGO_HOME),$(HOME)/.cargo)/bin:$(PATH)
 
 CARGO ?= cargo
+# A machine that builds once has no use for what makes the next build faster: a minute less, and five gigabytes.
+ifdef CI
+export CARGO_INCREMENTAL ?= 0
+endif
 # Where `make install` puts the program.
 PREFIX ?= /usr/local
 # For bench-compare: ARGS="--scale 10M", ARGS=--full, ARGS=--ycsb, ARGS=--json. RocksDB is C++ and takes long to build;

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from typing import TYPE_CHECKING
 
 import pytest
@@ -10,6 +11,10 @@ import ostrakon
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+
+# A shell starts commands in the background with SIGINT ignored, and tests send it to themselves.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture
