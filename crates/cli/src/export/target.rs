@@ -61,17 +61,23 @@ impl Replaced {
     /// Gives the file its name.
     fn complete(&self) -> Result<()> {
         if !self.is_own()? {
-            return Err(io::Error::other("the incomplete file was removed").into());
+            let partial = self.partial.display();
+            return Err(
+                Failure::outcome("the incomplete file was removed").next(format!(
+                    "run the command again, and leave {partial} alone meanwhile"
+                )),
+            );
         }
         let renamed = match self.force {
             true => fs::rename(&self.partial, &self.path),
             false => rename_new(&self.partial, &self.path),
         };
         match renamed {
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(Failure::outcome(
-                "another program has written the file since this one began",
-            )
-            .next("choose another name, or use --force to replace the file")),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists && self.path.is_file() => {
+                let message = "another program has written the file since this one began";
+                Err(Failure::outcome(message)
+                    .next("choose another name, or use --force to replace the file"))
+            }
             renamed => Ok(renamed?),
         }
     }
@@ -90,7 +96,7 @@ fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
 
     match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
         // Some file systems cannot.
-        Err(Errno::INVAL | Errno::NOSYS) => rename_if_new(from, to),
+        Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => rename_if_new(from, to),
         renamed => Ok(renamed?),
     }
 }

@@ -52,12 +52,13 @@ impl ScalarUDFImpl for DateBin {
         {
             return Ok(bins);
         }
-        let Some(time) = args.args.get(1).cloned() else {
+        let [width, time, ..] = args.args.as_slice() else {
             return exec_err!("date_bin takes an interval and a time");
         };
-        let rows = args.number_rows;
+        let has_width = !matches!(width, ColumnarValue::Scalar(width) if width.is_null());
+        let (rows, time) = (args.number_rows, time.clone());
         let bins = self.0.invoke_with_args(args)?;
-        if bins.to_array(rows)?.null_count() > time.to_array(rows)?.null_count() {
+        if has_width && bins.to_array(rows)?.null_count() > time.to_array(rows)?.null_count() {
             return exec_err!(
                 "date_bin with months, or of times in nanoseconds, takes times from 1677 to 2262 only"
             );

@@ -150,13 +150,9 @@ async fn columns(
         }
     }
     let columns = options.format.infer_schema(state, &store, &files).await?;
-    let has_structs = columns
-        .fields()
-        .iter()
-        .any(|column| column.data_type().is_nested());
     // Types in text are found by reading it, and all of its fields may be NULL.
     let is_text = !matches!(content, Content::Parquet | Content::Arrow);
-    if is_text || files.len() < 2 || !has_structs {
+    if is_text || files.len() < 2 {
         return Ok((columns, true));
     }
     let mut of_files = Vec::with_capacity(files.len());
@@ -164,10 +160,9 @@ async fn columns(
         let file = std::slice::from_ref(file);
         of_files.push(options.format.infer_schema(state, &store, file).await?);
     }
-    match structs::are_alike(&columns, &of_files) {
-        true => Ok((columns, true)),
-        false => Ok((Arc::new(structs::with_missing(&columns, &of_files)), false)),
-    }
+    let are_alike = structs::are_alike(&columns, &of_files);
+    let columns = structs::with_missing(&columns, &of_files);
+    Ok((Arc::new(columns), are_alike))
 }
 
 /// Where the engine finds a file.
@@ -176,8 +171,13 @@ fn place(path: &Path) -> Result<ListingTableUrl> {
     match Url::from_file_path(path).map(|url| ListingTableUrl::try_new(url, None)) {
         Ok(Ok(place)) => Ok(place),
         Ok(Err(_)) | Err(()) => Err(external(
-            Error::invalid("the name of the file is not UTF-8: rename the file, or link to it")
-                .with("file", path.display()),
+            Error::invalid(match path.to_str() {
+                None => "the name of the file is not UTF-8: rename the file, or link to it",
+                Some(_) => {
+                    "the name of the file has control characters: rename the file, or link to it"
+                }
+            })
+            .with("file", path.display()),
         )),
     }
 }

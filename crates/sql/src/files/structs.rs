@@ -1,20 +1,21 @@
-//! Structs of several files that are one relation.
+//! Columns, and fields of structs, of several files that are one relation.
 //!
-//! The columns of the relation have the types of all files together. What a file lacks is NULL there, and of a struct that
-//! is NULL, the engine returns what stands below the NULL if the file says that it is never NULL.
+//! The columns of the relation have the types of all files together. What a file lacks is NULL there, though the others may
+//! say that it is never NULL. Of a struct that is NULL, the engine returns what stands below the NULL if the file says that
+//! it is never NULL.
 
 use std::sync::Arc;
 
-use datafusion::arrow::datatypes::{DataType, Field, Fields, Schema};
+use datafusion::arrow::datatypes::{DataType, Field, Schema};
 
-/// The columns of a relation, in whose structs the fields that a file lacks may be NULL.
+/// The columns of a relation, of which those that a file lacks may be NULL, and so may fields in their structs and lists.
 pub(super) fn with_missing(merged: &Schema, files: &[Arc<Schema>]) -> Schema {
     let fields = files.iter().fold(merged.fields().clone(), |fields, file| {
         let fields = fields
             .iter()
             .map(|field| match file.field_with_name(field.name()) {
                 Ok(own) => extended(field, own.data_type()),
-                Err(_) => Arc::clone(field),
+                Err(_) => nullable(field),
             });
         fields.collect()
     });
@@ -22,18 +23,27 @@ pub(super) fn with_missing(merged: &Schema, files: &[Arc<Schema>]) -> Schema {
 }
 
 fn extended(field: &Arc<Field>, own: &DataType) -> Arc<Field> {
-    let (DataType::Struct(fields), DataType::Struct(own)) = (field.data_type(), own) else {
-        return Arc::clone(field);
+    let kind = match (field.data_type(), own) {
+        (DataType::Struct(fields), DataType::Struct(own)) => {
+            let fields = fields.iter().map(|field| match own.find(field.name()) {
+                Some((_, own)) => extended(field, own.data_type()),
+                None => nullable(field),
+            });
+            DataType::Struct(fields.collect())
+        }
+        (DataType::List(item), DataType::List(own)) => {
+            DataType::List(extended(item, own.data_type()))
+        }
+        (DataType::LargeList(item), DataType::LargeList(own)) => {
+            DataType::LargeList(extended(item, own.data_type()))
+        }
+        _ => return Arc::clone(field),
     };
-    let fields: Fields = fields
-        .iter()
-        .map(|field| match own.find(field.name()) {
-            Some((_, own)) => extended(field, own.data_type()),
-            None => Arc::new(field.as_ref().clone().with_nullable(true)),
-        })
-        .collect();
-    let kind = DataType::Struct(fields);
     Arc::new(field.as_ref().clone().with_data_type(kind))
+}
+
+fn nullable(field: &Field) -> Arc<Field> {
+    Arc::new(field.clone().with_nullable(true))
 }
 
 /// Whether the structs of a relation have the same types in all files.
@@ -52,6 +62,8 @@ pub(super) fn are_alike(merged: &Schema, files: &[Arc<Schema>]) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use datafusion::arrow::datatypes::Fields;
+
     use super::*;
 
     fn of(fields: Vec<Field>) -> Arc<Schema> {
@@ -69,6 +81,20 @@ mod tests {
         assert!(!are_alike(&merged, &files));
         let extended = with_missing(&merged, &files);
         assert_eq!(extended, *of(vec![a.with_nullable(true), b]));
+        // A column, and structs in a list.
+        let list = |file: &Schema| {
+            let item = Arc::new(file.field(0).clone());
+            Arc::new(Schema::new(vec![Field::new(
+                "l",
+                DataType::List(item),
+                false,
+            )]))
+        };
+        let lists = files.iter().map(|file| list(file)).collect::<Vec<_>>();
+        let found = with_missing(&list(&merged), &lists);
+        assert_eq!(found, *list(&extended));
+        let found = with_missing(&list(&merged), &[Arc::new(Schema::empty())]);
+        assert!(found.field(0).is_nullable());
     }
 
     #[test]

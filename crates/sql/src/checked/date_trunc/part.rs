@@ -5,6 +5,8 @@ use datafusion::arrow::array::timezone::Tz;
 
 const HOUR: i64 = 3600;
 const DAY: i64 = 24 * HOUR;
+/// No clock was set forward by more at midnight.
+const GAP: i64 = 3 * HOUR;
 
 /// What a time is truncated to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,26 +84,43 @@ impl Part {
         let offset = zone.offset_from_utc_datetime(&utc).fix();
         let clock = second.checked_add(offset.local_minus_utc().into())?;
         let begin = self.begin_in_calendar(clock)?;
+        // Where clocks go back, there are two of such an hour; it is the one that the time is in.
+        if matches!(self, Self::OfSecond(_) | Self::Seconds(..DAY)) {
+            return second.checked_sub(clock.checked_sub(begin)?);
+        }
         let on_clock = |second| {
             let clock = DateTime::from_timestamp(second, 0)?.naive_utc();
             Some(zone.from_local_datetime(&clock))
         };
         match on_clock(begin)? {
-            MappedLocalTime::Single(time) => Some(time.timestamp()),
-            // Clocks went back after it: the one before the time in the same hours.
-            MappedLocalTime::Ambiguous(first, second) => {
-                Some(match first.offset().fix() == offset {
-                    true => first.timestamp(),
-                    false => second.timestamp(),
-                })
+            // A day with two midnights begins with the first one.
+            MappedLocalTime::Single(time) | MappedLocalTime::Ambiguous(time, _) => {
+                Some(time.timestamp())
             }
-            // Clocks went over it, at the time that it has by the clocks before.
+            // Clocks went over it: the day begins when they did.
             MappedLocalTime::None => {
-                let before = on_clock(begin.checked_sub(3 * HOUR)?)?.single()?;
-                before.timestamp().checked_add(3 * HOUR)
+                let before = on_clock(begin.checked_sub(GAP)?)?.earliest()?.timestamp();
+                change(zone, before, before.checked_add(GAP)?)
             }
         }
     }
+}
+
+/// The first second of the clocks that are in force at the second `after`, if those at `before` are others.
+fn change(zone: Tz, mut before: i64, mut after: i64) -> Option<i64> {
+    let offset = |second| {
+        let utc = DateTime::from_timestamp(second, 0)?.naive_utc();
+        Some(zone.offset_from_utc_datetime(&utc).fix())
+    };
+    let old = offset(before)?;
+    while after - before > 1 {
+        let middle = before + (after - before) / 2;
+        match offset(middle)? == old {
+            true => before = middle,
+            false => after = middle,
+        }
+    }
+    Some(after)
 }
 
 #[cfg(test)]
@@ -187,6 +206,38 @@ mod tests {
                 "Europe/Berlin",
                 "2026-10-25T02:30:00+01:00",
                 "2026-10-25T02:00:00+01:00",
+            ),
+            // They went back to midnight or from it: the day begins once.
+            (
+                "day",
+                "America/Havana",
+                "2026-11-01T00:30:00-04:00",
+                "2026-11-01T00:00:00-04:00",
+            ),
+            (
+                "day",
+                "America/Havana",
+                "2026-11-01T12:00:00-05:00",
+                "2026-11-01T00:00:00-04:00",
+            ),
+            (
+                "day",
+                "Atlantic/Azores",
+                "2026-10-25T12:00:00-01:00",
+                "2026-10-25T00:00:00+00:00",
+            ),
+            // They went over the start of an hour, and over midnight: no part begins after a time in it.
+            (
+                "hour",
+                "America/St_Johns",
+                "2006-04-02T01:30:00-02:30",
+                "2006-04-02T01:00:00-02:30",
+            ),
+            (
+                "day",
+                "America/Toronto",
+                "1919-03-31T00:45:00-04:00",
+                "1919-03-31T00:30:00-04:00",
             ),
             // They went from midnight to one o'clock.
             (

@@ -7,7 +7,7 @@ use csv::{ByteRecord, Reader, ReaderBuilder};
 use datafusion::common::Result;
 use memchr::memchr_iter;
 
-use super::quotes::Quotes;
+use super::quotes::{MARK, Quotes};
 use crate::files::kind::{Packing, open};
 
 /// The most bytes of the first records that are looked at.
@@ -32,6 +32,7 @@ pub(super) fn delimiter(file: &Path, packing: Packing, has_names: bool) -> Resul
 }
 
 fn of_text(start: &[u8], has_names: bool) -> u8 {
+    let start = start.strip_prefix(MARK).unwrap_or(start);
     let commas = Found::of(start, b',');
     let others = [b'|', b'\t', b';'].map(|delimiter| (delimiter, Found::of(start, delimiter)));
     // Of equally frequent ones the last.
@@ -173,7 +174,8 @@ mod tests {
             ("\"a\"\"b\";\"c,d\"\n1;2\n", b';'),
             ("\"\";\"c,d\"\n1;2\n", b';'),
             ("\"t\",\"v; EUR\"\n2026,5\n", b','),
-            ("\"a \"\"x\"\"\",b\n1,2\n", b','),
+            ("id,\"a \"\"b\"\";c\"\n1,2\n", b','),
+            ("\u{feff}\"Name\";\"Last, First\"\n\"a\";\"b, c\"\n", b';'),
             ("a\nb", b','),
             ("", b','),
         ] {

@@ -5,7 +5,7 @@ use memchr::{memchr, memrchr2};
 const QUOTE: u8 = b'"';
 
 /// What a file of Unicode text may begin with, which the reader leaves out.
-const MARK: &[u8] = "\u{feff}".as_bytes();
+pub(super) const MARK: &[u8] = "\u{feff}".as_bytes();
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
