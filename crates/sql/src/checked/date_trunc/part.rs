@@ -5,7 +5,7 @@ use datafusion::arrow::array::timezone::Tz;
 
 const HOUR: i64 = 3600;
 const DAY: i64 = 24 * HOUR;
-/// No clock was set forward by more at midnight.
+/// A midnight that clocks skip is less than this after the time from which they skip.
 const GAP: i64 = 3 * HOUR;
 
 /// What a time is truncated to.
