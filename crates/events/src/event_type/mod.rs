@@ -142,7 +142,7 @@ pub fn check_type_name(name: &str) -> Result<()> {
         return Ok(());
     }
     Err(Error::invalid(
-        "not a name for an event type: use at most 48 lower-case letters, digits and `_`, beginning with a letter; \
+        "not a name for an event type: use at most 48 lower-case ASCII letters, digits and `_`, beginning with a letter; \
          `types` and the endings `_index` and `_aggregate` are reserved",
     )
     .with("type", name))
@@ -240,7 +240,7 @@ impl EventType {
             };
             if !is_field_name(&field.name) {
                 return wrong(
-                    "not a name for a field: use at most 128 letters, digits, `_`, `-`, `.`, `@` and `/`, not beginning with a digit",
+                    "not a name for a field: use at most 128 ASCII letters, digits, `_`, `-`, `.`, `@` and `/`, not beginning with a digit",
                 );
             }
             if !names.insert(&field.name) {

@@ -178,8 +178,11 @@ fn times(set: &ByteSet) -> String {
         first.map(|bytes| (u64::from_be_bytes(bytes) ^ (1 << 63)).cast_signed())
     };
     let interval = |interval: &crate::scan::Interval| {
-        let start = number(&interval.start).map_or(String::new(), |number| number.to_string());
-        // An end of nine bytes includes the number.
+        // A start of nine bytes excludes the number, and an end of nine bytes includes it.
+        let start = number(&interval.start).map(|number| match interval.start.len() {
+            9 => number.saturating_add(1).to_string(),
+            _ => number.to_string(),
+        });
         let end = interval.end.as_ref().and_then(|end| {
             let number = number(end)?;
             Some(match end.len() {
@@ -187,7 +190,11 @@ fn times(set: &ByteSet) -> String {
                 _ => number.saturating_sub(1).to_string(),
             })
         });
-        format!("{start}..={}", end.unwrap_or_default())
+        format!(
+            "{}..={}",
+            start.unwrap_or_default(),
+            end.unwrap_or_default()
+        )
     };
     let shown: Vec<String> = set.intervals().iter().take(4).map(interval).collect();
     shown.join(" or ")

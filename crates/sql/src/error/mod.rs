@@ -176,6 +176,22 @@ fn about_names(reason: &str) -> Option<String> {
     ))
 }
 
+/// What to say about a name that several relations have.
+fn about_relations(reason: &str) -> Option<String> {
+    let (_, name) = reason.split_once("Ambiguous reference to unqualified field ")?;
+    Some(format!(
+        "several relations of the query have a column {name}: write the relation before it, as in `relation.{name}`"
+    ))
+}
+
+/// What to say about a type that there is not.
+fn about_type(reason: &str) -> Option<String> {
+    let (_, name) = reason.split_once("Unsupported SQL type ")?;
+    Some(format!(
+        "there is no type {name}: use BIGINT, BIGINT UNSIGNED, DOUBLE, BOOLEAN, DATE, TIMESTAMP, VARCHAR or BYTEA"
+    ))
+}
+
 /// What to say about `-x` of a value that has no sign.
 const NEGATION: &str = "only numbers with a sign, intervals and times can be negated: write 0 - x for a BIGINT UNSIGNED";
 
@@ -221,6 +237,7 @@ fn described(error: &DataFusionError) -> Error {
             Error::invalid("the statement has parameters, and no values were given for them")
         }
         DataFusionError::NotImplemented(_) => {
+            let reason = about_type(&reason).unwrap_or(reason);
             Error::new(ErrorKind::Unsupported, "the query engine cannot do that")
                 .with("reason", reason)
         }
@@ -237,6 +254,7 @@ fn described(error: &DataFusionError) -> Error {
         DataFusionError::Plan(_) | DataFusionError::SchemaError(..) => {
             let better = about_subquery(&reason).map(str::to_owned);
             let better = better.or_else(|| about_names(&reason));
+            let better = better.or_else(|| about_relations(&reason));
             let better = better.or_else(|| about_groups(&reason));
             let better = better.or_else(|| {
                 reason

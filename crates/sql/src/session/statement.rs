@@ -33,11 +33,11 @@ pub(super) enum Kind {
 impl SqlStatement {
     fn new(statement: Statement) -> Result<Self> {
         let kind = match &statement {
-            Statement::Explain(_) => Kind::Read,
+            Statement::Explain(explain) => explained(&explain.statement)?,
             Statement::Statement(ast) => match &**ast {
                 Ast::Query(query) if is_read(&query.body) => Kind::Read,
-                Ast::Explain { .. }
-                | Ast::ExplainTable { .. }
+                Ast::Explain { statement, .. } => explained_ast(statement)?,
+                Ast::ExplainTable { .. }
                 | Ast::ShowTables { .. }
                 | Ast::ShowColumns { .. }
                 | Ast::ShowFunctions { .. } => Kind::Read,
@@ -118,6 +118,32 @@ fn is_read(body: &SetExpr) -> bool {
         SetExpr::SetOperation { left, right, .. } => is_read(left) && is_read(right),
         _ => false,
     }
+}
+
+/// The kind of `EXPLAIN statement`.
+///
+/// # Errors
+/// The statement is not a query.
+fn explained(statement: &Statement) -> Result<Kind> {
+    match statement {
+        Statement::Statement(ast) => explained_ast(ast),
+        _ => Err(not_explained()),
+    }
+}
+
+fn explained_ast(statement: &Ast) -> Result<Kind> {
+    match statement {
+        Ast::Query(query) if is_read(&query.body) => Ok(Kind::Read),
+        _ => Err(not_explained()),
+    }
+}
+
+fn not_explained() -> Error {
+    Error::new(
+        ErrorKind::Unsupported,
+        "EXPLAIN shows the plan of a query, and of no other statement: for UPDATE and DELETE, explain the SELECT with the \
+         same WHERE",
+    )
 }
 
 fn unsupported(statement: &Statement) -> Error {

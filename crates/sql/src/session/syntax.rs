@@ -23,6 +23,7 @@ const QUERIES_MAX: usize = 200;
 /// Corrects a statement.
 ///
 /// * `TIMESTAMP` is of microseconds, as in tables. The engine's default of nanoseconds ends in 2262.
+/// * BINARY, VARBINARY and BLOB, which the engine does not know, are BYTEA.
 /// * Columns that the engine would give one name have two, and those of the outermost query are named as they are written.
 ///
 /// # Errors
@@ -83,7 +84,12 @@ impl VisitorMut for Correction {
 
     fn pre_visit_statement(&mut self, statement: &mut Ast) -> ControlFlow<Error> {
         match statement {
-            Ast::CreateTable(table) => or_break(ignored::check_table(table)),
+            Ast::CreateTable(table) => {
+                for column in &mut table.columns {
+                    correct_type(&mut column.data_type);
+                }
+                or_break(ignored::check_table(table))
+            }
             Ast::Insert(insert) => or_break(ignored::check_insert(insert)),
             Ast::Delete(delete) => or_break(ignored::check_delete(delete)),
             Ast::Update(update) => or_break(ignored::check_update(update)),
@@ -152,11 +158,11 @@ impl VisitorMut for Correction {
                 ));
             }
             Expr::Cast { data_type, .. } => {
-                in_microseconds(data_type);
+                correct_type(data_type);
                 return or_break(check_array(data_type));
             }
             Expr::TypedString(text) => {
-                in_microseconds(&mut text.data_type);
+                correct_type(&mut text.data_type);
                 return or_break(check_array(&text.data_type));
             }
             Expr::Function(call) => return or_break(check_call(call)),
@@ -305,9 +311,13 @@ fn is_junction(expr: &Expr) -> bool {
     )
 }
 
-fn in_microseconds(kind: &mut DataType) {
-    if let DataType::Timestamp(precision @ None, _) = kind {
-        *precision = Some(6);
+fn correct_type(kind: &mut DataType) {
+    match kind {
+        DataType::Timestamp(precision @ None, _) => *precision = Some(6),
+        DataType::Binary(None) | DataType::Varbinary(None) | DataType::Blob(None) => {
+            *kind = DataType::Bytea;
+        }
+        _ => {}
     }
 }
 

@@ -131,6 +131,10 @@ fn plans_show_what_is_pushed_down() {
             "SELECT count(*) FROM people WHERE timestamp >= 5",
             &["columns=[]", "timestamp in 5..="],
         ),
+        (
+            "SELECT count(*) FROM people WHERE timestamp > 5 AND timestamp < 9",
+            &["columns=[]", "timestamp in 6..=8"],
+        ),
         ("SELECT row FROM people LIMIT 3", &["limit=3"]),
     ] {
         let plan = explain(&session, query);

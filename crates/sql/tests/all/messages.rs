@@ -212,3 +212,49 @@ fn habits_from_other_databases_get_a_next_step() {
         "{said}"
     );
 }
+
+#[test]
+fn errors_of_statements_say_what_to_write() {
+    let source = store();
+    let session = session(&source);
+    table(&session);
+    for (statement, advice) in [
+        ("EXPLAIN DELETE FROM t WHERE v = 1", "explain the SELECT"),
+        ("EXPLAIN INSERT INTO t (k) VALUES (1)", "explain the SELECT"),
+        ("EXPLAIN ANALYZE UPDATE t SET v = 1", "explain the SELECT"),
+        ("SELECT v FROM t a JOIN t b USING (k)", "as in `relation.v`"),
+        (
+            "CREATE TABLE u (k UUID, PRIMARY KEY (k))",
+            "there is no type UUID: use BIGINT",
+        ),
+    ] {
+        let said = refusal(&session, statement);
+        assert!(said.contains(advice), "{statement}: {said}");
+    }
+}
+
+#[test]
+fn bytes_have_the_names_that_other_systems_give_them() {
+    let source = store();
+    let session = session(&source);
+    for name in ["BYTEA", "BINARY", "VARBINARY", "BLOB"] {
+        rows(
+            &session,
+            &format!("CREATE TABLE b (k {name}, v {name}, PRIMARY KEY (k))"),
+        );
+        rows(&session, "INSERT INTO b VALUES ('a', x'00ff')");
+        assert_eq!(
+            rows(
+                &session,
+                &format!("SELECT encode(v, 'hex') FROM b WHERE k = CAST('a' AS {name})")
+            ),
+            ["00ff"]
+        );
+        let described = rows(&session, "DESCRIBE b");
+        assert!(
+            described.iter().all(|row| row.contains("BYTEA")),
+            "{described:?}"
+        );
+        rows(&session, "DROP TABLE b");
+    }
+}
