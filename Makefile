@@ -3,7 +3,7 @@
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help install deb demo test quick conformance faults soak mutants test-python test-extras wheel venv packages deny book dist lint fmt bench bench-compare fuzz doc stamp clean setup
+.PHONY: help install deb demo test quick conformance faults soak mutants test-python test-extras wheel venv packages deny semver book dist lint fmt bench bench-compare fuzz doc stamp clean setup
 
 # rustup installs here; the shell that calls make may not know yet.
 export PATH := $(or $(CARGO_HOME),$(HOME)/.cargo)/bin:$(PATH)
@@ -97,6 +97,11 @@ packages: ## the crates as registries would get them, in target/package/; compil
 deny: ## licences, advisories and sources of all dependencies (needs cargo-deny, and the network)
 	@command -v cargo-deny >/dev/null || { echo "cargo install --locked cargo-deny"; exit 1; }
 	$(CARGO) deny --all-features check
+
+semver: ## changes of the libraries' public API since a commit that break programs (BASE=v0.1.0; needs cargo-semver-checks)
+	@command -v cargo-semver-checks >/dev/null || { echo "cargo install --locked cargo-semver-checks"; exit 1; }
+	@test -n "$(BASE)" || { echo "semver: name the commit to compare with, as in make semver BASE=v0.1.0"; exit 2; }
+	$(CARGO) semver-checks --workspace $(PRIVATE:%=--exclude ostrakon-%) --baseline-rev "$(BASE)"
 
 book: ## the guide as a book, in target/book/ (needs mdbook)
 	@command -v mdbook >/dev/null || { echo "cargo install --locked mdbook"; exit 1; }

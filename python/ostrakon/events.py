@@ -248,8 +248,8 @@ class Events:
         An event is stored once, however often it is ingested. A line that is not an event is
         rejected and counted. If all lines are rejected, this raises `InvalidArgumentError`, unless
         `allow_rejected` is true. `rejects` is the path of a file that gets all rejected lines with
-        file, line number, reason and text, as TSV; it is replaced if it exists. After Ctrl-C,
-        ingest the same files again. `map` gives fields of the files other names; `enrich` adds the
+        file, line number, reason and text, as TSV. It replaces such a file of an earlier call, and
+        no other file. After Ctrl-C, ingest the same files again. `map` gives fields of the files other names; `enrich` adds the
         columns of a table to the events whose field is a key in the table's first column. Give the
         same ones as to `Store.create_events`.
 

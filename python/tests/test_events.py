@@ -244,6 +244,11 @@ def test_rejected_lines_are_kept_in_a_file(web: ostrakon.Events, log: Path, tmp_
     assert text == 'noon,"\\xc3\\xa4\\x0ab",/,200,1,true,10.0.0.9,'
     assert web.ingest(log, rejects=str(rejects)).rejected == 0
     assert rejects.read_text() == head + "\n"
+    other = tmp_path / "notes.txt"
+    other.write_text("notes")
+    with pytest.raises(ostrakon.InvalidArgumentError, match="not rejected lines"):
+        web.ingest(bad, rejects=other)
+    assert other.read_text() == "notes"
     with pytest.raises(errors.InvalidArgumentError, match="one of the files"):
         web.ingest(log, rejects=log)
     assert log.read_text() == LINES

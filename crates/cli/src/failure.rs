@@ -193,7 +193,7 @@ impl Failure {
         &self.message
     }
 
-    /// 2 if the command is wrong on any store; 1 if it could succeed on another store, or at another
+    /// 2 if the arguments are wrong; 1 if the same command could succeed on another store, or at another
     /// time. Names that the program knows (properties, classes) belong to the first kind; names that
     /// a store holds (tables) belong to the second.
     fn exit_code(&self) -> u8 {
@@ -245,7 +245,7 @@ impl Failure {
         let mut text = format!("{head}: {}", self.message);
         for (name, value) in &self.context {
             // Only says that other data might not have failed; for the exit code.
-            if name != "data" || value != "a value" {
+            if name != "data" {
                 let _ = write!(text, "\n  {name}: {value}");
             }
         }

@@ -6,12 +6,14 @@
 //! SIGHUP: the shell and the kernel each send one. In every case the exit code is that of the signal,
 //! and files that are not complete are removed.
 
+use std::fs::File;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::failure::{Failure, Result};
+use crate::files::Identity;
 
 type Call = Box<dyn FnMut() + Send>;
 
@@ -24,7 +26,7 @@ static SIGNAL: AtomicU8 = AtomicU8::new(0);
 /// What to call on a signal, in addition to setting the flag.
 static CALL: Mutex<Option<Call>> = Mutex::new(None);
 /// Files and directories that are worthless if the process ends now, in the order of their removal.
-static INCOMPLETE: Mutex<Vec<Vec<PathBuf>>> = Mutex::new(Vec::new());
+static INCOMPLETE: Mutex<Vec<Vec<Worthless>>> = Mutex::new(Vec::new());
 
 const HANG_UP: u8 = 1;
 const CTRL_C: u8 = 2;
@@ -167,17 +169,33 @@ impl Drop for Prompt {
 
 /// While this exists, a signal that ends the process at once removes files or directories first.
 #[derive(Debug)]
-pub(crate) struct Incomplete(Vec<PathBuf>);
+pub(crate) struct Incomplete(Vec<Worthless>);
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Worthless {
+    path: PathBuf,
+    /// The file that is meant: another program may give the name to another one.
+    file: Option<Identity>,
+}
 
 impl Incomplete {
-    pub(crate) fn new(path: &Path) -> Self {
-        Self::in_order(vec![path.to_owned()])
+    /// Removes `path` as long as it leads to `file`.
+    pub(crate) fn file(path: &Path, file: &File) -> Self {
+        Self::add(vec![Worthless {
+            path: path.to_owned(),
+            file: Identity::of(file).ok(),
+        }])
     }
 
     /// A path is removed only if those before it are gone.
     pub(crate) fn in_order(paths: Vec<PathBuf>) -> Self {
-        lock(&INCOMPLETE).push(paths.clone());
-        Self(paths)
+        let all = paths.into_iter();
+        Self::add(all.map(|path| Worthless { path, file: None }).collect())
+    }
+
+    fn add(all: Vec<Worthless>) -> Self {
+        lock(&INCOMPLETE).push(all.clone());
+        Self(all)
     }
 
     /// Removes them, while others may be writing into them.
@@ -189,7 +207,7 @@ impl Incomplete {
 
 impl Drop for Incomplete {
     fn drop(&mut self) {
-        lock(&INCOMPLETE).retain(|paths| *paths != self.0);
+        lock(&INCOMPLETE).retain(|all| *all != self.0);
     }
 }
 
@@ -260,14 +278,17 @@ fn on_signal(signal: u8) {
 /// The main thread may still be writing.
 fn remove_incomplete() {
     // The lock is held until the process ends, so that no file is added.
-    for paths in lock(&INCOMPLETE).iter() {
-        remove(paths);
+    for all in lock(&INCOMPLETE).iter() {
+        remove(all);
     }
 }
 
 /// Removes files and directories until one cannot be removed.
-fn remove(paths: &[PathBuf]) {
-    for path in paths {
+fn remove(all: &[Worthless]) {
+    for Worthless { path, file } in all {
+        if file.is_some_and(|file| !file.is_at(path).unwrap_or(false)) {
+            continue;
+        }
         if !is_removed(path) {
             return;
         }
@@ -284,4 +305,27 @@ fn is_removed(path: &Path) -> bool {
         };
         removed.is_ok() || !path.exists()
     })
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
+
+    use super::*;
+
+    #[test]
+    fn a_file_of_another_program_is_not_removed() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.partial");
+        let own = File::create(&path).unwrap();
+        let incomplete = Incomplete::file(&path, &own);
+        std::fs::remove_file(&path).unwrap();
+        // `own` is still open, so the new file is another one.
+        std::fs::write(&path, "other").unwrap();
+        remove(&incomplete.0);
+        assert!(path.exists());
+        let other = File::open(&path).unwrap();
+        remove(&Incomplete::file(&path, &other).0);
+        assert!(!path.exists());
+    }
 }

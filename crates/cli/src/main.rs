@@ -14,6 +14,7 @@ mod args;
 mod commands;
 mod export;
 mod failure;
+mod files;
 mod import;
 mod interrupt;
 mod output;

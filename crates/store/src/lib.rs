@@ -48,6 +48,7 @@ pub mod iterator;
 #[doc(hidden)]
 pub mod memtable;
 pub mod metrics;
+mod numbered;
 mod options;
 pub mod properties;
 mod read;

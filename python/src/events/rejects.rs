@@ -1,7 +1,7 @@
 //! A file of rejected lines, with the columns that the program writes.
 
 use std::fs::File;
-use std::io::{BufWriter, Write as _};
+use std::io::{BufWriter, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
 use ostrakon_cell::{Error, ErrorKind, Escaped, Result};
@@ -12,11 +12,15 @@ use crate::logs::about;
 /// Bytes of a rejected line that are kept.
 const MAX_TEXT_BYTES: usize = 64 << 10;
 
+/// The first line of the file.
+const HEADER: &str = "file\tline\treason\ttext\n";
+
 /// Writes rejected lines, if there is a file for them.
 pub(super) struct Rejects(Option<(PathBuf, BufWriter<File>)>);
 
 impl Rejects {
-    /// Replaces the file at `path`, which must not be one of the `files` that are read.
+    /// Replaces the file at `path`, which must have nothing but rejected lines, and not be one of the `files` that are
+    /// read.
     pub(super) fn open(path: Option<PathBuf>, files: &[PathBuf]) -> Result<Self> {
         let Some(path) = path else {
             return Ok(Self(None));
@@ -29,9 +33,16 @@ impl Rejects {
             let error = Error::invalid("`rejects` is one of the files to read: pass another path");
             return Err(about(error, &path));
         }
+        if !is_replaceable(&path).map_err(|error| failed(error, &path))? {
+            let error = Error::invalid(
+                "`rejects` has content that is not rejected lines: pass another path, or remove the file",
+            );
+            return Err(about(error, &path));
+        }
         let file = File::create(&path).map_err(|error| failed(error, &path))?;
         let mut file = BufWriter::new(file);
-        writeln!(file, "file\tline\treason\ttext").map_err(|error| failed(error, &path))?;
+        file.write_all(HEADER.as_bytes())
+            .map_err(|error| failed(error, &path))?;
         Ok(Self(Some((path, file))))
     }
 
@@ -60,6 +71,22 @@ impl Rejects {
             None => Ok(()),
         }
     }
+}
+
+/// Whether nothing is lost if `path` is written: there is no such file, it is empty, or it has rejected lines of an
+/// earlier call. Devices and pipes are written as they are.
+fn is_replaceable(path: &Path) -> std::io::Result<bool> {
+    match path.metadata() {
+        Ok(found) if found.is_file() => {}
+        Ok(_) => return Ok(true),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(true),
+        Err(error) => return Err(error),
+    }
+    let mut start = Vec::new();
+    let length = HEADER.len() as u64;
+    File::open(path)?.take(length).read_to_end(&mut start)?;
+    // A call may have been killed while it wrote the header.
+    Ok(HEADER.as_bytes().starts_with(&start))
 }
 
 fn failed(error: std::io::Error, path: &Path) -> Error {

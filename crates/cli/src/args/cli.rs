@@ -46,9 +46,9 @@ Exit codes:
   1  The command is valid, but it failed or found a problem. For example, the table or file does not
      exist, the name already exists, the store is damaged or in use, the disk is full, lines were
      rejected, or data was lost.
-  2  The command would be invalid on any store. It has an unknown option, property, iterator class
-     or experiment, an invalid value, label or range, or options that cannot be combined or do not
-     fit the file.
+  2  The arguments are wrong: an unknown option, property, iterator class, column or field; an
+     invalid value, label, range, condition or statement; options that cannot be combined, or do not
+     fit the file or the table; or a missing --yes.
   129, 130, 143  SIGHUP, Ctrl-C or SIGTERM ended the command. Data written before that is kept.
 
 Errors go to stderr. With --json, the last line of stderr is one object:

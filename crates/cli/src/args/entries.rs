@@ -168,11 +168,9 @@ pub(crate) struct Selection {
         long = "auths",
         visible_alias = "authorizations",
         value_name = "NAMES",
-        default_value = "",
-        hide_default_value = true,
         value_parser = authorizations
     )]
-    pub(crate) authorizations: Authorizations,
+    pub(crate) authorizations: Option<Authorizations>,
     /// An iterator for this scan only (repeatable)
     #[arg(
         short,
@@ -295,11 +293,9 @@ pub(crate) struct GetArgs {
         long = "auths",
         visible_alias = "authorizations",
         value_name = "NAMES",
-        default_value = "",
-        hide_default_value = true,
         value_parser = authorizations
     )]
-    pub(crate) authorizations: Authorizations,
+    pub(crate) authorizations: Option<Authorizations>,
     /// Show timestamps
     #[arg(short, long)]
     pub(crate) timestamps: bool,

@@ -16,7 +16,8 @@ entries for every table. An event type is events.TYPE. A file is named by its pa
 EXPLAIN shows which rows and columns a query reads. Without statements and files, statements are
 read from stdin; if stdin is a terminal, a prompt with completion and history opens, where \\? shows
 help.
-The first statement that fails sets the exit code, and the statements after it are not run.
+All statements are parsed before the first one runs. The first one that then fails sets the exit
+code, and those after it are not run.
 
 Examples:
   ostrakon sql 'SELECT row, value FROM people WHERE family = '\\''contact'\\'' LIMIT 10'
@@ -56,11 +57,16 @@ pub(crate) struct SqlArgs {
         long = "auths",
         visible_alias = "authorizations",
         value_name = "NAMES",
-        default_value = "",
-        hide_default_value = true,
         value_parser = authorizations
     )]
-    pub(crate) authorizations: Authorizations,
+    pub(crate) authorizations: Option<Authorizations>,
+}
+
+impl SqlArgs {
+    /// What the session may read.
+    pub(crate) fn held(&self) -> Authorizations {
+        self.authorizations.clone().unwrap_or_default()
+    }
 }
 
 /// How rows are printed.

@@ -11,7 +11,7 @@ use clap_complete::Shell;
   ostrakon checkpoint backups/monday
   ostrakon --data backups/monday scan people             reads the checkpoint")]
 pub(crate) struct CheckpointArgs {
-    /// The new directory; it must not exist yet
+    /// The new directory; it must not exist yet, or be empty
     #[arg(value_name = "DIR")]
     pub(crate) directory: PathBuf,
 }

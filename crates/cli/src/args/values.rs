@@ -177,7 +177,7 @@ pub(crate) fn iterator(text: &str) -> Result<IteratorSetting, Refusal> {
         return Err(FORM.into());
     };
     // The name must be unique in the stack; the priority is.
-    let mut setting = IteratorSetting::new(priority, format!("scan{priority}"), class);
+    let mut setting = IteratorSetting::new(priority, format!("iterator{priority}"), class);
     for part in parts {
         let (name, value) = part.split_once('=').ok_or_else(|| {
             format!("`{part}` is not an option NAME=VALUE; write a comma in a value as \\x2c")

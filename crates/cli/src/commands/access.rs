@@ -11,6 +11,7 @@ use ostrakon_store::{Components, Store, StoreOptions};
 
 use super::activity::Activity;
 use crate::failure::{Failure, Result, nearest};
+use crate::files::is_store;
 use crate::output::bytes;
 
 /// The property with the schema of a table of records.
@@ -112,10 +113,7 @@ impl Access {
 
     /// Whether the directory has a store, as far as the names in it tell.
     pub(super) fn has_store(&self) -> Result<bool> {
-        let directory = self.directory()?;
-        Ok(["catalog", "catalog.mirror"]
-            .iter()
-            .any(|name| directory.join(name).exists()))
+        Ok(is_store(self.directory()?))
     }
 
     /// Creates something, in a new store if there is none. A new store is created only if `create`

@@ -27,7 +27,7 @@ pub(super) fn cell(source: &dyn Source, args: &DeleteArgs, out: &mut Output) -> 
 pub(super) fn many(source: &dyn Source, args: DeleteManyArgs, out: &mut Output) -> Result<()> {
     let table = find_table(source, &args.table)?;
     refuse_events(source, &args.table)?;
-    let mut request = scan_request(args.selection)?;
+    let mut request = scan_request(&args.table, args.selection)?;
     request.options.ordered = true;
     let entries = format!("all selected entries of `{}`", args.table);
     confirm(

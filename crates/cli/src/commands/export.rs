@@ -25,7 +25,7 @@ pub(super) fn run(source: &dyn Source, args: ExportArgs, out: &mut Output) -> Re
     let (format, packing) = by_name(&args.file, args.format)?;
     let table = find_table(source, &args.table)?;
     let limit = args.limit.unwrap_or(u64::MAX);
-    let request = scan_request(args.selection)?.limited(args.limit);
+    let request = scan_request(&args.table, args.selection)?.limited(args.limit);
     let job = Job {
         table: &*table,
         request: &request,
@@ -98,10 +98,15 @@ fn lost_range(lost: &Lost) -> serde_json::Value {
 }
 
 fn lost_rows(lost: &Lost) -> String {
-    let begin = escape(&lost.begin);
-    match &lost.before {
+    let begin = match lost.begin.is_empty() {
+        true => "the first".into(),
+        false => escape(&lost.begin),
+    };
+    // A row and a zero byte are the place directly behind the row.
+    match lost.before.as_deref() {
+        Some([last @ .., 0]) => format!("rows from {begin} up to {}", escape(last)),
         Some(before) => format!("rows from {begin} on, before {}", escape(before)),
-        None => format!("rows from {begin} on"),
+        None => format!("rows from {begin} to the last"),
     }
 }
 

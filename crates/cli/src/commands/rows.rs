@@ -5,7 +5,8 @@ use std::io::{self, BufRead, BufReader};
 use std::ops::Bound;
 use std::path::Path;
 
-use ostrakon_cell::{BatchLimit, ColumnSelection, Range, ScanOptions};
+use ostrakon_cell::{BatchLimit, ColumnSelection, Range, Reserved, ScanOptions};
+use ostrakon_events::reserved_to_events;
 
 use crate::args::{Bytes, Selection};
 use crate::failure::{Failure, Result};
@@ -31,8 +32,15 @@ impl ScanRequest {
     }
 }
 
-/// The scan of a selection; reads the file of `--batch`.
-pub(super) fn scan_request(selection: Selection) -> Result<ScanRequest> {
+/// The scan of a selection in a table; reads the file of `--batch`.
+pub(super) fn scan_request(table: &str, selection: Selection) -> Result<ScanRequest> {
+    if selection.authorizations.is_some() && reserved_to_events(table) == Reserved::Closed {
+        return Err(Failure::outcome(
+            "the table is reserved to the event store: a reader with authorizations does not read it",
+        )
+        .with("table", table)
+        .next("leave --auths out, or use `ostrakon events show TYPE`"));
+    }
     let mut ranges: Vec<Range> = selection
         .rows
         .into_iter()
@@ -63,7 +71,7 @@ pub(super) fn scan_request(selection: Selection) -> Result<ScanRequest> {
         ranges,
         options: ScanOptions {
             columns: ColumnSelection::new(selection.columns),
-            authorizations: selection.authorizations,
+            authorizations: selection.authorizations.unwrap_or_default(),
             iterators: selection.iterators,
             batch: BatchLimit::default(),
             ordered: !(selection.unordered || batch),

@@ -22,7 +22,7 @@ const ANSWER_WITHIN: Duration = Duration::from_millis(100);
 /// Shows entries, or counts them.
 pub(super) fn run(source: &dyn Source, args: ScanArgs, out: &mut Output) -> Result<()> {
     let table = find_table(source, &args.table)?;
-    let request = scan_request(args.selection)?.limited(args.limit);
+    let request = scan_request(&args.table, args.selection)?.limited(args.limit);
     let limit = args.limit.unwrap_or(u64::MAX);
     if request.ranges.is_empty() || limit == 0 {
         return match args.count {

@@ -10,7 +10,7 @@ use super::confirm::confirm;
 use super::events::Concerned;
 use crate::args::{CheckpointArgs, IteratorsArgs, RepairLogArgs};
 use crate::export::partial_of;
-use crate::failure::{Failure, Result, is_log_file};
+use crate::failure::{Failure, Result, is_log_file, is_table_file};
 use crate::interrupt::{Incomplete, Watch};
 use crate::output::{Columns, Output, bytes, counted, grouped};
 use crate::progress::Progress;
@@ -23,7 +23,7 @@ pub(super) fn checkpoint(
 ) -> Result<()> {
     // As the store names it. What another process builds there is not ours to remove.
     let partial = partial_of(&args.directory);
-    let incomplete = (!partial.exists()).then(|| Incomplete::new(&partial));
+    let incomplete = (!partial.exists()).then(|| Incomplete::in_order(vec![partial.clone()]));
     source.checkpoint(&args.directory)?;
     drop(incomplete);
     let shown = args.directory.display().to_string();
@@ -178,11 +178,18 @@ pub(super) fn check(source: &dyn Source, out: &mut Output) -> Result<()> {
              `ostrakon repair-log` continues without what is lost",
         );
     }
-    if report.problems.len() > of_log {
+    let mut others = report.problems.iter();
+    if others.any(|one| is_table_file(Path::new(&one.file))) {
         steps.push(
             "run `ostrakon table restore-file` to restore a table file from a checkpoint; without a copy, export what can \
              be read with `ostrakon export TABLE FILE --skip-damaged`, and `ostrakon table drop-file` continues without \
              the rest",
+        );
+    }
+    if steps.is_empty() {
+        steps.push(
+            "do what the lines above say; `ostrakon table flush TABLE` opens the store for writing, and so do other commands \
+             that write",
         );
     }
     Err(Failure::outcome(message)

@@ -319,7 +319,15 @@ fn import_directory(
     };
     let table = find_table(source, &args.table)?;
     refuse_events(source, &args.table)?;
-    let report = table.import_directory(&args.directory, &options)?;
+    let report = table
+        .import_directory(&args.directory, &options)
+        .map_err(|error| {
+            let failure = Failure::from(error);
+            match failure.is_kind(ErrorKind::Corruption) {
+                true => failure.next("leave the file out, or write it again; nothing was imported"),
+                false => failure,
+            }
+        })?;
     let object = json!({
         "table": args.table,
         "files": report.files,

@@ -11,6 +11,7 @@ use rustix::fs::OFlags;
 
 use super::Packing;
 use crate::failure::{Failure, Result};
+use crate::files::{Identity, store_around};
 use crate::interrupt::Incomplete;
 
 const BUFFER_BYTES: usize = 256 << 10;
@@ -84,7 +85,7 @@ impl Replaced {
 
     /// Whether the incomplete file is still that of this program.
     fn is_own(&self) -> io::Result<bool> {
-        Ok(is_pipe(&self.partial) || is_at(&self.lock, &self.partial)?)
+        Ok(is_pipe(&self.partial) || Identity::of(&self.lock)?.is_at(&self.partial)?)
     }
 }
 
@@ -126,6 +127,17 @@ impl Target {
                     "choose another name, use --force to replace the file, or use - for stdout",
                 ));
         }
+        // Without `force`, no file is replaced.
+        if let Some(store) =
+            store_around(path).filter(|_| found.as_ref().is_some_and(fs::Metadata::is_file))
+        {
+            return Err(
+                Failure::outcome("the file is inside the directory of a store")
+                    .with("file", shown)
+                    .with("store", store.display().to_string())
+                    .next("choose a file outside of the store"),
+            );
+        }
         let begun = match found {
             Some(found) if !found.is_file() => File::options()
                 .write(true)
@@ -135,7 +147,7 @@ impl Target {
                 let partial = partial_of(&path);
                 let file = locked(&partial)?;
                 let replaced = Replaced {
-                    _incomplete: Incomplete::new(&partial),
+                    _incomplete: Incomplete::file(&partial, &file),
                     lock: file.try_clone()?,
                     path,
                     partial,
@@ -227,7 +239,7 @@ fn locked(partial: &Path) -> io::Result<File> {
             Err(TryLockError::Error(_)) => {}
         }
         // The one who had the lock may have renamed or removed the file since it was opened.
-        if is_at(&file, partial)? {
+        if Identity::of(&file)?.is_at(partial)? {
             file.set_len(0)?;
             return Ok(file);
         }
@@ -250,24 +262,6 @@ fn is_pipe(path: &Path) -> bool {
 #[cfg(not(unix))]
 fn is_pipe(_: &Path) -> bool {
     false
-}
-
-/// Whether a file still has this name.
-#[cfg(unix)]
-fn is_at(file: &File, path: &Path) -> io::Result<bool> {
-    use std::os::unix::fs::MetadataExt as _;
-
-    let own = file.metadata()?;
-    match fs::symlink_metadata(path) {
-        Ok(found) => Ok((found.dev(), found.ino()) == (own.dev(), own.ino())),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
-        Err(error) => Err(error),
-    }
-}
-
-#[cfg(not(unix))]
-fn is_at(_: &File, path: &Path) -> io::Result<bool> {
-    path.try_exists()
 }
 
 /// The name to which symbolic links lead, whether a file of that name exists or not.

@@ -120,12 +120,28 @@ impl Fields {
         }
         let mut failure = Failure::usage(format!("the file has no field `{wanted}`"))
             .with("fields", self.shown());
-        if let Some(near) = nearest(wanted, self.names.iter().map(String::as_str)) {
+        let is_number = wanted.parse::<u64>().is_ok();
+        let names = self.names.iter().map(String::as_str);
+        if let Some(other) = self.other_delimiter() {
+            failure = failure.next(format!(
+                "the fields may be separated by `{other}`: use --delimiter '{other}'"
+            ));
+        } else if let Some(near) = nearest(wanted, names).filter(|_| !is_number) {
             failure = failure.next(format!("did you mean `{}`?", visible(near)));
         } else {
             failure = failure.next("use one of the fields, or its number from 1");
         }
         Err(failure)
+    }
+
+    /// What may separate the fields of a file with only one.
+    fn other_delimiter(&self) -> Option<char> {
+        let [name] = self.names.as_slice() else {
+            return None;
+        };
+        [';', '|', ',']
+            .into_iter()
+            .find(|&other| name.contains(other))
     }
 
     /// The names, for messages.

@@ -30,4 +30,4 @@ pub(crate) use parquet::Parquet;
 #[cfg(feature = "parquet")]
 pub(crate) use record::{Presence, Record, RecordReader, Step};
 pub(crate) use rejects::Rejects;
-pub(crate) use run::{look, reads_pipe, run, same_file};
+pub(crate) use run::{look, reads_pipe, run};

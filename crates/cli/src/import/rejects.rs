@@ -1,7 +1,7 @@
 //! Collects rejected lines, of imports and of events.
 
-use std::fs::{File, OpenOptions};
-use std::io::{BufWriter, Write as _};
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, BufWriter, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
 use crate::failure::{Failure, Result};
@@ -12,6 +12,9 @@ const SHOWN: usize = 5;
 /// Bytes of a rejected line kept in the file.
 const MAX_TEXT_BYTES: usize = 64 << 10;
 
+/// The first line of a file of rejected lines.
+const HEADER: &str = "file\tline\treason\ttext\n";
+
 /// Counts rejected lines, and writes them to a file.
 #[derive(Debug)]
 pub(crate) struct Rejects {
@@ -21,7 +24,7 @@ pub(crate) struct Rejects {
 }
 
 impl Rejects {
-    /// Writes to `path`, replacing an existing file; without a path, only counts.
+    /// Writes to `path`, replacing a file of rejected lines; without a path, only counts.
     pub(crate) fn open(path: Option<&Path>) -> Result<Self> {
         Self::with(
             path,
@@ -29,7 +32,7 @@ impl Rejects {
         )
     }
 
-    /// The same, but keeps the lines of an existing file.
+    /// The same, but keeps the lines of an existing file of rejected lines.
     pub(crate) fn append(path: Option<&Path>) -> Result<Self> {
         Self::with(path, OpenOptions::new().append(true).create(true))
     }
@@ -42,12 +45,18 @@ impl Rejects {
                     Failure::io("cannot write the rejects file", &error)
                         .with("file", path.display().to_string())
                 };
+                if !is_replaceable(path).map_err(refuse)? {
+                    return Err(Failure::outcome(
+                        "the file of --rejects has content that is not rejected lines",
+                    )
+                    .with("file", path.display().to_string())
+                    .next("choose another name for the rejected lines, or remove the file"));
+                }
                 let file = options.open(path).map_err(refuse)?;
                 let is_new = file.metadata().map_err(refuse)?.len() == 0;
                 let mut file = BufWriter::new(file);
                 if is_new {
-                    file.write_all(b"file\tline\treason\ttext\n")
-                        .map_err(refuse)?;
+                    file.write_all(HEADER.as_bytes()).map_err(refuse)?;
                 }
                 Some((path.to_owned(), file))
             }
@@ -102,4 +111,20 @@ impl Rejects {
         }
         Ok(())
     }
+}
+
+/// Whether nothing is lost if `path` is written: there is no such file, it is empty, or it has rejected lines of an
+/// earlier run. Devices and pipes are written as they are.
+fn is_replaceable(path: &Path) -> io::Result<bool> {
+    match fs::metadata(path) {
+        Ok(found) if found.is_file() => {}
+        Ok(_) => return Ok(true),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(true),
+        Err(error) => return Err(error),
+    }
+    let mut start = Vec::new();
+    let length = HEADER.len() as u64;
+    File::open(path)?.take(length).read_to_end(&mut start)?;
+    // A run may have been killed while it wrote the header.
+    Ok(HEADER.as_bytes().starts_with(&start))
 }

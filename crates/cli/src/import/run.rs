@@ -14,6 +14,7 @@ use super::record::{Record, Step};
 use super::rejects::Rejects;
 use crate::args::ImportArgs;
 use crate::failure::{Failure, Result};
+use crate::files::same_file;
 use crate::interrupt::Watch;
 use crate::output::{Output, counted, grouped, seconds};
 use crate::progress::Progress;
@@ -122,7 +123,7 @@ pub(crate) fn run<'a>(
     if let Some(failure) = refused_by_constraints {
         return Err(failure);
     }
-    complain(args, &rejects)
+    complain(args, &rejects, summary.records)
 }
 
 fn describe(summary: &Summary) -> String {
@@ -142,7 +143,7 @@ fn describe(summary: &Summary) -> String {
 }
 
 /// The failure that reports rejected lines.
-fn complain(args: &ImportArgs, rejects: &Rejects) -> Result<()> {
+fn complain(args: &ImportArgs, rejects: &Rejects, records: u64) -> Result<()> {
     if rejects.count() == 0 || args.accept_rejects {
         return Ok(());
     }
@@ -152,8 +153,12 @@ fn complain(args: &ImportArgs, rejects: &Rejects) -> Result<()> {
             counted(rejects.count(), "line", "lines")
         ),
         false => format!(
-            "{} rejected; all others were imported",
-            counted(rejects.count(), "line was", "lines were")
+            "{} rejected; {}",
+            counted(rejects.count(), "line was", "lines were"),
+            match records {
+                0 => "nothing was imported",
+                _ => "all others were imported",
+            }
         ),
     });
     for (at, line) in rejects.first().iter().enumerate() {
@@ -163,14 +168,6 @@ fn complain(args: &ImportArgs, rejects: &Rejects) -> Result<()> {
         Some(path) => failure.next(format!("{} lists each with its reason", path.display())),
         None => failure.next("import again with --rejects FILE to collect all of them"),
     })
-}
-
-/// Whether both paths lead to the same file, which exists.
-pub(crate) fn same_file(a: &Path, b: &Path) -> bool {
-    match (a.canonicalize(), b.canonicalize()) {
-        (Ok(a), Ok(b)) => a == b,
-        _ => false,
-    }
 }
 
 struct Job<'a> {

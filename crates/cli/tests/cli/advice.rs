@@ -146,3 +146,37 @@ fn iterators_are_listed_with_their_options() {
     let filter = folder.ok(&["iterators", "RegExFilter"]);
     assert!(filter.contains("rowRegex"), "{filter}");
 }
+
+#[test]
+fn advice_fits_what_failed() {
+    let folder = Folder::with_table();
+    folder.ok(&["put", "t", "r", "f", "q", "v"]);
+    folder.write("semicolons.csv", "a;b\n1;2\n");
+    folder.write("commas.csv", "a,n\n1,x\n");
+    let import = |line: &str| next(&folder, &format!("import t {line} --dry-run"));
+    let found = import("semicolons.csv --row a");
+    assert!(found.contains("--delimiter ';'"), "{found}");
+    let found = import("commas.csv --row 33");
+    assert!(found.contains("its number from 1"), "{found}");
+    let err = folder.fails(
+        1,
+        &["import", "t", "commas.csv", "--row", "a", "--type", "n=int"],
+    );
+    assert!(
+        err.contains("1 line was rejected; nothing was imported"),
+        "{err}"
+    );
+    std::fs::create_dir(folder.path("parts")).unwrap();
+    folder.write("parts/1.sorted", "not a table file");
+    let found = next(&folder, "table import-directory t parts");
+    assert!(found.contains("nothing was imported"), "{found}");
+    std::fs::remove_file(folder.path("store/catalog")).unwrap();
+    let found = next(&folder, "check");
+    assert!(
+        found.contains("do what the lines above say") && !found.contains("drop-file"),
+        "{found}"
+    );
+    // With a warning that the catalog was restored.
+    assert_eq!(folder.run(&["table", "flush", "t"]).code, 0);
+    folder.ok(&["check"]);
+}

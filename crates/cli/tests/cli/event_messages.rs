@@ -181,3 +181,27 @@ fn mistakes_of_logs_and_queries_say_what_to_do() {
         assert!(!err.contains("at line 1"), "{err}");
     }
 }
+
+#[test]
+fn mistakes_in_definitions_are_named() {
+    let folder = Folder::new();
+    let log = folder.write("web.csv", "ts,host\n1400000000,a\n");
+    let map = ["events", "create", "web", "--from", &log, "--map", "hots=h"];
+    let err = folder.fails(2, &map);
+    for part in ["does not have", "field: hots", "fields: ts, host"] {
+        assert!(err.contains(part), "{part}: {err}");
+    }
+    folder.ok(&["events", "create", "web", "--from", &log, "--map", "host=h"]);
+    folder.ok(&["events", "ingest", "web", &log, "--map", "host=h"]);
+    let shown = folder.ok(&["events", "show", "web"]);
+    assert!(shown.contains("bin = \"1h\""), "{shown}");
+    let changed = folder.write("bin.toml", shown.replace("bin = \"1h\"", "bin = \"2h\""));
+    let err = folder.fails(2, &["events", "edit", "web", "--schema", &changed]);
+    assert!(err.contains("changed: bin"), "{err}");
+    let (before, rest) = shown.split_once("[[shards]]").unwrap();
+    let fields = rest.find("[[fields]]").and_then(|at| rest.get(at..));
+    let fields = fields.unwrap_or_default();
+    let without = folder.write("shards.toml", format!("{before}{fields}"));
+    let err = folder.fails(2, &["events", "create", "b", "--schema", &without]);
+    assert!(err.contains("add [[shards]] with count = 1"), "{err}");
+}

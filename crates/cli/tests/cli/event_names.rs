@@ -164,3 +164,76 @@ fn tables_of_events_are_exported_with_types_by_sql() {
         "{err}"
     );
 }
+
+#[test]
+fn the_time_of_an_event_is_rounded_for_follow_ups_and_top_values() {
+    let folder = Folder::new();
+    let log = folder.write(
+        "v.csv",
+        "ts,b\n2020-01-01T00:00:00.25Z,a\n2020-01-01T00:00:00.75Z,c\n",
+    );
+    let toml = "name = \"v\"\ntime = \"ts\"\nresolution = \"s\"\n[[shards]]\ncount = 1\n\
+                [[fields]]\nname = \"ts\"\ntype = \"time\"\n[[fields]]\nname = \"b\"\ntype = \"text\"\n";
+    let schema = folder.write("v.toml", toml);
+    folder.ok(&["events", "create", "v", "--schema", &schema]);
+    folder.ok(&["events", "ingest", "v", &log]);
+    for field in ["ts", "time"] {
+        let then = format!("v.{field}={field}");
+        let found = folder.ok(&["events", "query", "v", "b == 'a'", "--then", &then]);
+        assert_eq!(found.lines().count(), 2, "{found}");
+        let top = folder.ok(&["events", "top", "v", field]);
+        assert_eq!(
+            top,
+            format!("events  {field}\n     2  2020-01-01T00:00:00Z\n")
+        );
+    }
+}
+
+#[cfg(feature = "sql")]
+#[test]
+fn patterns_of_bytes_are_compared_as_bytes() {
+    let folder = Folder::new();
+    let log = folder.path("v.tsv");
+    std::fs::write(
+        &log,
+        b"ts\tb\n1577836800\tab\n1577836801\t\xffab\xff\n1577836802\tb\n",
+    )
+    .unwrap();
+    let toml = "name = \"v\"\ntime = \"ts\"\n[[shards]]\ncount = 1\n\
+                [[fields]]\nname = \"ts\"\ntype = \"time\"\n[[fields]]\nname = \"b\"\ntype = \"bytes\"\n";
+    let schema = folder.write("v.toml", toml);
+    folder.ok(&["events", "create", "v", "--schema", &schema]);
+    folder.ok(&["events", "ingest", "v", &log.display().to_string()]);
+    for (pattern, count) in [("a%", 1), ("%ab%", 2), ("%b", 2), ("ab", 1)] {
+        let query = format!("SELECT count(*) AS n FROM events.v WHERE b LIKE '{pattern}'");
+        let found = folder.ok(&["sql", "--json", &query]);
+        assert_eq!(found, format!("{{\"n\":{count}}}\n"), "{pattern}");
+    }
+}
+
+#[test]
+fn a_reader_does_not_read_the_registry() {
+    let folder = web();
+    folder.ok(&["scan", "events.types"]);
+    for auths in ["", "hr"] {
+        for command in [
+            &["scan", "events.types"][..],
+            &["get", "events.types", "web"],
+            &["export", "events.types", "-", "--format", "csv"],
+        ] {
+            let err = folder.fails(1, &[command, &["--auths", auths]].concat());
+            assert!(err.contains("a reader with authorizations"), "{err}");
+        }
+        #[cfg(feature = "sql")]
+        {
+            let query = ["sql", "SELECT * FROM events.types", "--auths", auths];
+            let ran = folder.run(&query);
+            assert_ne!(ran.code, 0);
+            assert!(
+                ran.err.contains("a session with authorizations"),
+                "{}",
+                ran.err
+            );
+        }
+    }
+}

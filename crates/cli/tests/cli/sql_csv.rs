@@ -293,3 +293,39 @@ fn calls_with_mistakes_are_refused() {
         assert!(err.contains(said), "{call}: {err}");
     }
 }
+
+#[test]
+fn errors_of_files_are_about_lines_and_columns() {
+    let folder = Folder::with_table();
+    folder.write("ragged.csv", "a,b\n1,2\n3\n");
+    folder.write("array.json", "[{\"a\":1},\n{\"a\":2}]\n");
+    folder.write("letters.csv", "Code,Title\nch,x\n");
+    for (query, part) in [
+        (
+            "SELECT * FROM 'ragged.csv'",
+            "line 3 has the wrong number of fields: 1 instead of 2",
+        ),
+        (
+            "SELECT * FROM 'array.json'",
+            "a line is not one JSON object",
+        ),
+        (
+            "SELECT Code FROM 'letters.csv'",
+            "A name with upper-case letters is written in double quotes.",
+        ),
+    ] {
+        let ran = folder.run(&["sql", query]);
+        assert!(
+            ran.code > 0 && ran.err.contains(part),
+            "{query}: {}",
+            ran.err
+        );
+        assert!(
+            !ran.err.contains("data:") && !ran.err.contains("datafusion"),
+            "{}",
+            ran.err
+        );
+    }
+    let found = folder.ok(&["sql", "SELECT \"Code\" FROM 'letters.csv'"]);
+    assert_eq!(found, "Code\nch\n");
+}

@@ -591,3 +591,50 @@ fn an_export_goes_on_behind_damage_if_asked() {
     assert_eq!((ran.code, ran.out), (1, exported));
     assert!(ran.err.contains("ranges lost: 1"), "{}", ran.err);
 }
+
+#[test]
+fn files_under_names_that_the_store_does_not_give_harm_nothing() {
+    let folder = Folder::with_table();
+    folder.ok(&["put", "t", "a", "f", "q", "v"]);
+    let segment = folder.path("store/wal/0000000000000001.wal");
+    let works = |row: &str| {
+        // With a warning about the directory.
+        let ran = folder.run(&["put", "t", row, "f", "q", "v"]);
+        assert_eq!(ran.code, 0, "{}", ran.err);
+        folder.ok(&["check"]);
+        let rows = folder.ok(&["scan", "t", "--row", "a", "--count"]);
+        assert!(rows.starts_with("1 entry"), "{rows}");
+    };
+    for name in [
+        "files/18446744073709551615.sorted",
+        "files/1.sorted",
+        "wal/18446744073709551615.wal",
+    ] {
+        folder.write(&format!("store/{name}"), "");
+        works("b");
+        assert!(folder.path(&format!("store/{name}")).exists(), "{name}");
+    }
+    std::fs::copy(&segment, folder.path("store/wal/18446744073709551614.wal")).unwrap();
+    works("c");
+    std::fs::create_dir(folder.path("store/files/0000000000000099.sorted")).unwrap();
+    works("d");
+    assert_eq!(folder.run(&["table", "compact", "t"]).code, 0);
+    // The last number of all: the log is damaged, and can be repaired.
+    std::fs::copy(&segment, folder.path("store/wal/9999999999999999.wal")).unwrap();
+    folder.fails(1, &["put", "t", "e", "f", "q", "v"]);
+    folder.run(&["repair-log", "--yes"]);
+    works("e");
+    assert!(!folder.path("store/wal/9999999999999999.wal").exists());
+}
+
+#[cfg(unix)]
+#[test]
+fn a_pipe_in_the_place_of_the_lock_is_not_waited_for() {
+    let folder = Folder::with_table();
+    let lock = folder.path("store/LOCK");
+    std::fs::remove_file(&lock).unwrap();
+    let made = std::process::Command::new("mkfifo").arg(&lock).status();
+    assert!(made.unwrap().success());
+    folder.ok(&["scan", "t"]);
+    folder.fails(1, &["put", "t", "a", "f", "q", "v"]);
+}

@@ -131,3 +131,74 @@ fn names_of_stdout_are_stdout() {
     }
     assert!(!folder.path("-").exists());
 }
+
+#[test]
+fn files_of_a_store_are_not_replaced() {
+    let folder = folder();
+    let catalog = folder.text("store/catalog");
+    let before = std::fs::read(&catalog).unwrap();
+    symlink("store/catalog", folder.text("link")).unwrap();
+    for file in [&catalog, "link", "store/catalog.mirror"] {
+        let said = folder.fails(1, &["export", "t", file, "--format", "csv", "--force"]);
+        assert!(said.contains("inside the directory of a store"), "{said}");
+        let query = ["sql", "SELECT 1", "--format", "csv", "--output", file];
+        let said = folder.fails(1, &[&query[..], &["--force"]].concat());
+        assert!(said.contains("inside the directory of a store"), "{said}");
+    }
+    assert_eq!(std::fs::read(&catalog).unwrap(), before);
+    folder.ok(&["check"]);
+}
+
+#[test]
+fn rejected_lines_replace_nothing_but_rejected_lines() {
+    let folder = folder();
+    std::fs::write(folder.text("bad.csv"), "id,n\na,x\n").unwrap();
+    std::fs::write(folder.text("notes.txt"), "notes\n").unwrap();
+    let import = |rejects: &str| {
+        folder.run(&[
+            "import",
+            "t",
+            "bad.csv",
+            "--row",
+            "id",
+            "--type",
+            "n=int",
+            "--rejects",
+            rejects,
+        ])
+    };
+    for file in ["notes.txt", "store/catalog"] {
+        let before = std::fs::read(folder.text(file)).unwrap();
+        let ran = import(file);
+        assert_eq!(ran.code, 1, "{}", ran.err);
+        assert!(
+            ran.err.contains("content that is not rejected lines"),
+            "{}",
+            ran.err
+        );
+        assert_eq!(std::fs::read(folder.text(file)).unwrap(), before);
+    }
+    // Of an earlier run, of one that was killed while it began, and a new file.
+    for start in [
+        Some("file\tline\treason\ttext\nold\t1\tr\tt\n"),
+        Some("file\tli"),
+        Some(""),
+        None,
+    ] {
+        if let Some(start) = start {
+            std::fs::write(folder.text("rejects"), start).unwrap();
+        }
+        let ran = import("rejects");
+        assert!(ran.err.contains("rejects lists each"), "{}", ran.err);
+        let lines = folder.read("rejects");
+        assert!(
+            lines.starts_with("file\tline\treason\ttext\n") && lines.lines().count() == 2,
+            "{lines}"
+        );
+        if start == Some("") {
+            std::fs::remove_file(folder.text("rejects")).unwrap();
+        }
+    }
+    let ran = import("/dev/null");
+    assert!(ran.err.contains("/dev/null lists each"), "{}", ran.err);
+}

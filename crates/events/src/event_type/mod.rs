@@ -51,6 +51,7 @@ pub struct EventType {
     #[serde(default, skip_serializing_if = "EqualRecords::is_merge")]
     pub equal_records: EqualRecords,
     /// The number of shards, for events from a time on.
+    #[serde(default)]
     pub shards: Vec<Epoch>,
     /// The fields.
     pub fields: Vec<Field>,
@@ -395,6 +396,28 @@ impl EventType {
         }
     }
 
+    /// Checks the fields that were renamed in a file, from the first name of each pair to the second, when the type was
+    /// inferred from it.
+    ///
+    /// # Errors
+    /// The file has no field of the first name.
+    pub fn check_renamed(&self, renamed: &[(String, String)]) -> Result<()> {
+        let is_missing = |name: &str| name != self.time && self.field(&field_name(name)).is_none();
+        let Some((unknown, _)) = renamed.iter().find(|(_, name)| is_missing(name)) else {
+            return Ok(());
+        };
+        let names: Vec<&str> = self
+            .fields
+            .iter()
+            .map(|field| field.name.as_str())
+            .collect();
+        Err(
+            Error::invalid("a field is renamed that the file does not have")
+                .with("field", unknown)
+                .with("fields", names.join(", ")),
+        )
+    }
+
     /// Checks that `self` may replace `before`.
     pub(crate) fn check_change(&self, before: &Self, has_events: bool) -> Result<()> {
         let refuse = |reason: &'static str, what: &str| {
@@ -437,13 +460,16 @@ impl EventType {
                     &field.name,
                 );
             }
-            if self.time != before.time
-                || self.resolution != before.resolution
-                || self.bin != before.bin
-            {
+            let kept = [
+                ("time", self.time != before.time),
+                ("resolution", self.resolution != before.resolution),
+                ("bin", self.bin != before.bin),
+            ];
+            if let Some((key, _)) = kept.iter().find(|(_, is_changed)| *is_changed) {
                 return refuse(
-                    "the time field, its resolution and the bin cannot be changed once there are events",
-                    &self.time,
+                    "the time field, its resolution and the bin cannot be changed once there are events: create another \
+                     type and ingest again",
+                    key,
                 );
             }
             if self.equal_records != before.equal_records {

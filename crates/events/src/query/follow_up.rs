@@ -91,6 +91,8 @@ impl EventStore {
             ..Query::default()
         };
         let kind = self.prepare(&other)?.kind_of(&step.field)?;
+        // The time of an event is rounded down, and its field as it is in the record.
+        let is_time = kind == FieldType::Time && of_field == definition.time;
         let (mut values, mut bytes, mut scratch) = (BTreeSet::new(), 0, Vec::new());
         let limit = query.settings.memory_bytes;
         self.query(&query, |event| {
@@ -99,6 +101,7 @@ impl EventStore {
             };
             // What is a moment in a record need not be one in a condition.
             let literal = match kind {
+                FieldType::Time if is_time => Some(show_time(event.time).into_bytes()),
                 FieldType::Time => parse_time(value).map(|moment| show_time(moment).into_bytes()),
                 _ => typed(kind, value, &mut scratch).map(|_| value.to_vec()),
             };

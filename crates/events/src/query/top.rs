@@ -1,6 +1,7 @@
 //! The most frequent values of a field.
 
 use hashbrown::HashMap;
+use ostrakon_cell::lexicoder::encode_i64;
 use ostrakon_cell::{Error, Result};
 
 use super::counts::CountPath;
@@ -46,14 +47,16 @@ impl Prepared<'_> {
     fn top(&self, field: &str, most: usize, path: CountPath) -> Result<TopValues> {
         let kind = self.kind_of(field)?;
         let field = self.tables.definition.own_name(field);
+        // The time of an event is rounded down, and its field as it is in the record.
+        let is_time = field == self.tables.definition.time;
         let mut values = Values {
             counts: HashMap::new(),
             bytes: 0,
             limit: self.query.settings.memory_bytes,
         };
         let kept = match path {
-            CountPath::Auto | CountPath::Aggregates => self.form_counts(field, None)?,
-            CountPath::Index | CountPath::Scan => None,
+            CountPath::Auto | CountPath::Aggregates if !is_time => self.form_counts(field, None)?,
+            _ => None,
         };
         if let Some(kept) = kept {
             for (form, _, count) in kept.forms {
@@ -79,7 +82,11 @@ impl Prepared<'_> {
             };
             let mut scratch = Vec::new();
             self.part(&query, self.from, self.to).run(|event| {
-                if let Some(form) = event
+                if is_time {
+                    scratch.clear();
+                    encode_i64(event.time, &mut scratch);
+                    values.add(&scratch, 1)?;
+                } else if let Some(form) = event
                     .get(field)
                     .and_then(|value| typed(kind, value, &mut scratch))
                 {

@@ -25,6 +25,7 @@ mod lengths;
 mod local_times;
 mod minutes;
 mod now;
+mod null_keys;
 mod one_way;
 mod operators;
 mod orders;
@@ -80,6 +81,7 @@ pub(crate) fn register(context: &SessionContext, limit: usize, has_own_nulls: Ha
     context.add_optimizer_rule(Arc::new(equalities::HiddenEqualities));
     context.add_optimizer_rule(Arc::new(repeated_keys::RepeatedKeys));
     context.add_optimizer_rule(Arc::new(one_way::OneWay));
+    context.add_optimizer_rule(Arc::new(null_keys::NullKeys::new()));
     context.register_udaf(AggregateUDF::from(sum::CheckedSum::new()));
     for extreme in extremes::Extreme::both() {
         context.register_udaf(extreme);

@@ -10,6 +10,7 @@ use datafusion::optimizer::{OptimizerConfig, OptimizerRule};
 
 use super::conditions::{push_down, simplify};
 use super::dependencies::without_dependencies;
+use super::null_keys::{merged, plain_keys};
 use super::subqueries::mark;
 
 pub(super) type Rule = Arc<dyn OptimizerRule + Send + Sync>;
@@ -30,6 +31,8 @@ pub(crate) fn optimizer_rules() -> Vec<Rule> {
             | "optimize_projections"
             | "replace_distinct_aggregate" => without_dependencies,
             "eliminate_group_by_constant" => or_as_it_is,
+            "extract_equijoin_predicate" => plain_keys,
+            "eliminate_cross_join" => merged,
             _ => return rule,
         };
         Arc::new(Wrapped { rule, rewrite }) as Rule
@@ -126,7 +129,7 @@ mod tests {
                 .iter()
                 .filter(|rule| wrapped(rule))
                 .count(),
-            8
+            10
         );
     }
 }

@@ -184,6 +184,15 @@ fn about_relations(reason: &str) -> Option<String> {
     ))
 }
 
+/// What to say about a column that there is under a name with other letters.
+fn about_letters(reason: &str) -> Option<String> {
+    let (before, rest) = reason.split_once(" Column names are case sensitive.")?;
+    let (_, after) = rest.split_once("enable_ident_normalization configuration.")?;
+    Some(format!(
+        "{before} A name with upper-case letters is written in double quotes.{after}"
+    ))
+}
+
 /// What to say about a type that there is not.
 fn about_type(reason: &str) -> Option<String> {
     let (_, name) = reason.split_once("Unsupported SQL type ")?;
@@ -255,6 +264,7 @@ fn described(error: &DataFusionError) -> Error {
             let better = about_subquery(&reason).map(str::to_owned);
             let better = better.or_else(|| about_names(&reason));
             let better = better.or_else(|| about_relations(&reason));
+            let better = better.or_else(|| about_letters(&reason));
             let better = better.or_else(|| about_groups(&reason));
             let better = better.or_else(|| {
                 reason

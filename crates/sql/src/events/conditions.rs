@@ -173,7 +173,7 @@ fn of_part(
     part: &str,
     operator: fn(Vec<u8>) -> Operator,
 ) -> Option<Condition> {
-    if kind != FieldType::Text || part.is_empty() || part.len() > PART_MAX {
+    if !kind.is_text() || part.is_empty() || part.len() > PART_MAX {
         return None;
     }
     let part = value_of(kind, &part.into())?;

@@ -152,7 +152,7 @@ pub(super) fn named(error: DataFusionError, files: &str) -> DataFusionError {
         ),
         None => return error,
     };
-    let reason = plain(&error.strip_backtrace());
+    let reason = in_words(plain(&error.strip_backtrace()));
     let error = Error::new(kind, message)
         .with("file", files)
         .with("reason", reason);
@@ -161,6 +161,25 @@ pub(super) fn named(error: DataFusionError, files: &str) -> DataFusionError {
         _ => error.with("data", "a file"),
     };
     DataFusionError::External(Box::new(error))
+}
+
+/// What the readers of text files say, in words that a user of the file knows.
+fn in_words(reason: String) -> String {
+    const FIELDS: &str =
+        "Csv error: Encountered unequal lengths between records on CSV file. Expected ";
+    const OBJECTS: &str = "Json error: Not valid JSON: ";
+    let fields = reason.strip_prefix(FIELDS).and_then(|rest| {
+        let (wanted, rest) = rest.split_once(" records, found ")?;
+        let (found, line) = rest.split_once(" records at line ")?;
+        Some(format!(
+            "line {line} has the wrong number of fields: {found} instead of {wanted}"
+        ))
+    });
+    let objects = || {
+        let rest = reason.strip_prefix(OBJECTS)?;
+        Some(format!("a line is not one JSON object: {rest}"))
+    };
+    fields.or_else(objects).unwrap_or(reason)
 }
 
 /// Whether an error is due to the content of a file, or to the disk. The engine evaluates some

@@ -50,7 +50,8 @@ impl Encoding for Part<'_> {
     }
 
     fn prefix(&self, prefix: &str) -> Option<ByteSet> {
-        (self.kind == ColumnType::Text).then(|| ByteSet::prefix(&self.with(prefix.as_bytes())))
+        let has_prefix = matches!(self.kind, ColumnType::Text | ColumnType::Bytes);
+        has_prefix.then(|| ByteSet::prefix(&self.with(prefix.as_bytes())))
     }
 
     fn folded(&self, set: ByteSet) -> ByteSet {
@@ -182,7 +183,8 @@ impl Encoding for Plain {
     }
 
     fn prefix(&self, prefix: &str) -> Option<ByteSet> {
-        (self.0 == ColumnType::Text).then(|| ByteSet::prefix(prefix.as_bytes()))
+        let has_prefix = matches!(self.0, ColumnType::Text | ColumnType::Bytes);
+        has_prefix.then(|| ByteSet::prefix(prefix.as_bytes()))
     }
 
     fn folded(&self, set: ByteSet) -> ByteSet {

@@ -104,7 +104,8 @@ pub(super) fn changed(
         Some(schema) => Ok((table, schema)),
         None => Err(Error::new(
             ErrorKind::Unsupported,
-            "the table has no schema, so SQL only reads it: create one with CREATE TABLE, or use `put` and `import`",
+            "the table has no schema, so SQL cannot change its entries: use `put`, `delete` and `import`, or store records in \
+             a table of CREATE TABLE",
         )
         .with("table", &name.full)),
     }

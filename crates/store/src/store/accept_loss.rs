@@ -21,6 +21,9 @@ use crate::wal::{KnownLog, SegmentEnd, list_segments};
 /// Where given-up files go, in the store's directory.
 const LOST_DIR: &str = "lost";
 
+/// How far a segment's number can be beyond the last one that the catalog knows.
+const AHEAD_MAX: u64 = 1 << 32;
+
 /// Ends a damaged log: writes what recovery read from it to files, moves its segments away, and lets
 /// the log continue with a new segment.
 ///
@@ -42,9 +45,16 @@ pub(super) fn end_log(
         Err(error) if error.kind() == ErrorKind::NotFound => Vec::new(),
         segments => segments?,
     };
-    let newest = segments.last().map_or(0, |(number, _)| *number);
-    let next = newest.max(known.last) + 1;
-    recovered.next_segment = recovered.next_segment.max(next);
+    // A segment far beyond the last known one is a copy under another name. The log does not continue there, where it
+    // would soon have no number left.
+    let is_near = |number: u64| number <= known.last.saturating_add(AHEAD_MAX);
+    let numbers = segments.iter().map(|(number, _)| *number);
+    let newest = numbers.filter(|number| is_near(*number)).max();
+    let next = newest.unwrap_or(0).max(known.last) + 1;
+    recovered.next_segment = match is_near(recovered.next_segment) {
+        true => recovered.next_segment.max(next),
+        false => next,
+    };
     recovered.gapless_from = recovered.next_segment;
     recovered.open_end = None;
     // Nothing is known about the length of a segment before this one.

@@ -11,6 +11,7 @@ use crate::cache::{BlockCache, CacheOptions};
 use crate::catalog::{FileId, FileRecord};
 use crate::error::{Error, ErrorKind, StoreResult};
 use crate::metrics::Metrics;
+use crate::numbered;
 use crate::sorted_file::{ENDING, SortedFile};
 use crate::vfs::Vfs;
 
@@ -27,7 +28,7 @@ impl Store {
         let context = &self.context;
         context.health.check_writable()?;
         let name = from.file_name().and_then(|name| name.to_str());
-        let number = name.and_then(|name| name.strip_suffix(ENDING)?.parse::<u64>().ok());
+        let number = name.and_then(|name| numbered::number(name.as_ref(), ENDING));
         let (Some(name), Some(number)) = (name, number) else {
             return Err(Error::invalid(
                 "a table file of a store is named by its number, as in files/0000000000000012.sorted of a checkpoint",

@@ -12,6 +12,7 @@ use crate::cache::BlockCache;
 use crate::catalog::{FileId, FileRecord};
 use crate::error::StoreResult;
 use crate::metrics::Metrics;
+use crate::numbered;
 use crate::sorted_file::{ENDING, SortedFile};
 use crate::vfs::Vfs;
 
@@ -134,7 +135,7 @@ impl FileRegistry {
     /// The path of a file.
     #[must_use]
     pub fn path(&self, id: FileId) -> PathBuf {
-        self.dir.join(format!("{:016}{ENDING}", id.0))
+        self.dir.join(numbered::name(id.0, ENDING))
     }
 
     /// The file of a record; nothing is read yet.
@@ -206,16 +207,20 @@ impl FileRegistry {
     ) -> StoreResult<Option<FileId>> {
         let mut largest = None;
         for entry in self.vfs.list(&self.dir)? {
-            let id = entry
-                .name
-                .to_str()
-                .and_then(|name| name.strip_suffix(ENDING)?.parse::<u64>().ok());
-            if let Some(id) = id
-                && !is_known(FileId(id))
-            {
-                self.vfs.remove(&self.dir.join(&entry.name))?;
-                largest = largest.max(Some(FileId(id)));
+            let id = numbered::number(&entry.name, ENDING);
+            let Some(id) = id.map(FileId).filter(|id| !is_known(*id)) else {
+                continue;
+            };
+            let path = self.dir.join(&entry.name);
+            // The store makes none, so it is not the store's to remove. Its name is given to no file.
+            match entry.is_dir {
+                true => tracing::warn!(
+                    directory = %path.display(),
+                    "a directory has the name of a table file; it stays, and is not used"
+                ),
+                false => self.vfs.remove(&path)?,
             }
+            largest = largest.max(Some(id));
         }
         Ok(largest)
     }

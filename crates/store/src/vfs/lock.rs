@@ -12,10 +12,10 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;
-use std::os::unix::fs::{FileExt, MetadataExt};
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::FlockOperation;
+use rustix::fs::{FlockOperation, OFlags};
 use rustix::io::Errno;
 
 use super::contract::FileLock;
@@ -49,6 +49,15 @@ struct RealLock {
     process: u32,
 }
 
+/// A pipe in the place of the file would be waited for.
+fn for_reading() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    options
+        .read(true)
+        .custom_flags(OFlags::NONBLOCK.bits().cast_signed());
+    options
+}
+
 /// Takes the lock of the directory that holds `path`.
 pub(super) fn take(path: &Path, mode: Mode) -> StoreResult<Box<dyn FileLock>> {
     let dir = directory_of(path);
@@ -61,15 +70,14 @@ pub(super) fn take(path: &Path, mode: Mode) -> StoreResult<Box<dyn FileLock>> {
         Err(e) => return Err(io_error(Operation::Lock, dir, e.into())),
     };
     let opened = match mode {
-        Mode::Alone => OpenOptions::new()
-            .read(true)
+        Mode::Alone => for_reading()
             .write(true)
             .create(true)
             .truncate(false)
             .open(path)
             .map(Some),
         // Readers change nothing, and the directory's lock is sufficient.
-        Mode::Shared => match File::open(path) {
+        Mode::Shared => match for_reading().open(path) {
             Err(_) if directory.is_some() => Ok(None),
             opened => opened.map(Some),
         },
@@ -219,7 +227,8 @@ fn holders_of(file: &File) -> Vec<(u32, String)> {
 /// The process named in the lock file.
 fn named_in(path: &Path) -> Option<(u32, String)> {
     let mut bytes = [0_u8; 256];
-    let len = File::open(path).ok()?.read_at(&mut bytes, 0).ok()?;
+    let file = for_reading().open(path).ok()?;
+    let len = file.read_at(&mut bytes, 0).ok()?;
     let text = String::from_utf8_lossy(bytes.get(..len)?).into_owned();
     let (id, command) = text.trim().split_once(' ')?;
     Some((id.parse().ok()?, command.to_owned()))

@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 
 use super::format::SegmentEnd;
 use super::reader::{Damage, SegmentPlace, SegmentReader};
-use super::writer::segment_path;
+use super::writer::{SEGMENT_ENDING, segment_path};
 use crate::error::{Error, ErrorKind, StoreResult};
+use crate::numbered;
 use crate::vfs::Vfs;
 
 /// The segments in `dir`, oldest first.
@@ -15,9 +16,8 @@ pub fn list_segments(vfs: &dyn Vfs, dir: &Path) -> StoreResult<Vec<(u64, PathBuf
         .list(dir)?
         .into_iter()
         .filter_map(|entry| {
-            let name = entry.name.to_str()?;
-            let number = name.strip_suffix(".wal")?.parse::<u64>().ok()?;
-            Some((number, dir.join(name)))
+            let number = numbered::number(&entry.name, SEGMENT_ENDING)?;
+            Some((number, dir.join(&entry.name)))
         })
         .collect();
     segments.sort();

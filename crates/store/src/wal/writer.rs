@@ -8,7 +8,8 @@ use super::format::{
     RECORD_HEADER_BYTES, RecordHeader, SEGMENT_HEADER_BYTES, SegmentEnd, SegmentHeader, VERSION,
     encode_record_header, encode_segment_header,
 };
-use crate::error::StoreResult;
+use crate::error::{Error, ErrorKind, StoreResult};
+use crate::numbered;
 use crate::vfs::{RandomAccessFile, Vfs, WritableFile};
 
 /// The store and the opening of it that write a log.
@@ -96,9 +97,11 @@ impl OpenEnd {
     }
 }
 
+pub(super) const SEGMENT_ENDING: &str = ".wal";
+
 /// The file of segment `number`.
 pub(super) fn segment_path(dir: &Path, number: u64) -> PathBuf {
-    dir.join(format!("{number:016}.wal"))
+    dir.join(numbered::name(number, SEGMENT_ENDING))
 }
 
 impl WalWriter {
@@ -250,6 +253,14 @@ fn begin(
     origin: LogOrigin,
     previous: SegmentEnd,
 ) -> StoreResult<(SegmentHeader, Box<dyn WritableFile>)> {
+    // A segment that is not found by its name would be lost.
+    if number >= numbered::END {
+        return Err(Error::new(
+            ErrorKind::Corruption,
+            "the log has no number left for another segment, because a file in its directory has the last one",
+        )
+        .with("directory", dir.display()));
+    }
     let mut file = vfs.create(&segment_path(dir, number))?;
     let (header, bytes) = encode_segment_header(number, origin.store, origin.session, previous);
     file.write_all(&bytes)?;

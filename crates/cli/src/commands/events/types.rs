@@ -1,5 +1,7 @@
 //! Commands on event types.
 
+use std::fs::File;
+use std::io::Read as _;
 use std::path::Path;
 
 use ostrakon_cell::Authorizations;
@@ -175,10 +177,22 @@ pub(super) fn moment(text: &str) -> Result<i64> {
         .map_err(|error| Failure::usage(error.message().to_owned()).with("given", text))
 }
 
+/// The most bytes of a definition: 2000 fields have far fewer.
+const DEFINITION_MAX: u64 = 1 << 20;
+
 fn read_schema(path: &Path) -> Result<EventType> {
-    let text = std::fs::read_to_string(path).map_err(|error| {
-        Failure::io("cannot read the definition", &error).with("file", shown(path))
-    })?;
+    let refuse =
+        |error| Failure::io("cannot read the definition", &error).with("file", shown(path));
+    let mut text = String::new();
+    let file = File::open(path).map_err(refuse)?;
+    let read = file.take(DEFINITION_MAX + 1).read_to_string(&mut text);
+    if read.map_err(refuse)? as u64 > DEFINITION_MAX {
+        return Err(
+            Failure::outcome("the definition of an event type is too long")
+                .with("file", shown(path))
+                .with("limit", format!("{DEFINITION_MAX} bytes")),
+        );
+    }
     EventType::from_toml(&text).map_err(|error| Failure::from(error).with("file", shown(path)))
 }
 
@@ -216,6 +230,9 @@ pub(super) fn definition(args: &EventsCreateArgs) -> Result<EventType> {
 
 fn inferred(args: &EventsCreateArgs, from: &Path) -> Result<EventType> {
     let mut source = Reading::new(&args.source)?.open(from)?.into_source();
-    infer_log(&args.name, &mut *source, args.time.as_deref())
-        .map_err(|error| Failure::from(error).with("file", shown(from)))
+    let inferred = infer_log(&args.name, &mut *source, args.time.as_deref()).and_then(|inferred| {
+        inferred.check_renamed(&args.source.map)?;
+        Ok(inferred)
+    });
+    inferred.map_err(|error| Failure::from(error).with("file", shown(from)))
 }

@@ -11,7 +11,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ostrakon_cell::{Authorizations, Source, VisibilityExpression};
+use ostrakon_cell::{Source, VisibilityExpression};
 use ostrakon_sql::{
     SpillDirectory, SqlOptions, SqlRows, SqlSession, SqlStatement, Step, parse_statements,
 };
@@ -70,8 +70,8 @@ pub(super) fn run(access: &Access, args: &SqlArgs, out: &mut Output) -> Result<(
     let mut options = SqlOptions {
         files: true,
         label: args.label.clone().into_bytes(),
-        // With authorizations, the program reads for somebody who may see less than the owner of the store.
-        sees_layout: args.authorizations == Authorizations::empty(),
+        // With --auths, even without a name in it, the program reads for somebody who may see less than the owner.
+        sees_layout: args.authorizations.is_none(),
         ..SqlOptions::default()
     };
     let memory_bytes = match access.memory {
@@ -98,7 +98,7 @@ pub(super) fn run(access: &Access, args: &SqlArgs, out: &mut Output) -> Result<(
     // What fails on an empty store leaves none behind.
     if let Some(first) = statements.iter().position(SqlStatement::creates_tables) {
         access.rehearse_shared(|source| {
-            let session = SqlSession::new(source, args.authorizations.clone(), options.clone())?;
+            let session = SqlSession::new(source, args.held(), options.clone())?;
             for statement in statements.iter().take(first + 1) {
                 let mut rows = session.execute_blocking(statement.clone().without_rows())?;
                 rows.try_for_each(|rows| rows.map(drop))?;
@@ -150,7 +150,7 @@ fn on_source(
     args: &SqlArgs,
     out: &mut Output,
 ) -> Result<()> {
-    let session = SqlSession::new(source, args.authorizations.clone(), options)?;
+    let session = SqlSession::new(source, args.held(), options)?;
     let watch = Watch::start();
     for statement in statements {
         let about = About::of(&statement);

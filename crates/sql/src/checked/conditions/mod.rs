@@ -12,6 +12,7 @@ mod kept;
 mod lists;
 mod negation;
 mod pushed;
+mod same;
 
 use datafusion::common::Result;
 use datafusion::common::tree_node::{Transformed, TreeNode};
@@ -25,6 +26,14 @@ pub(super) use pushed::push_down;
 
 /// The engine's rule that simplifies expressions, with the conditions of each set apart.
 pub(super) fn simplify(
+    rule: &Rule,
+    plan: LogicalPlan,
+    config: &dyn OptimizerConfig,
+) -> Result<Transformed<LogicalPlan>> {
+    same::keep(simplified(rule, plan, config)?)
+}
+
+fn simplified(
     rule: &Rule,
     plan: LogicalPlan,
     config: &dyn OptimizerConfig,

@@ -57,11 +57,7 @@ pub(super) fn run(
     args: &SqlArgs,
     out: &mut Output,
 ) -> Result<()> {
-    let session = Arc::new(SqlSession::new(
-        source,
-        args.authorizations.clone(),
-        options,
-    )?);
+    let session = Arc::new(SqlSession::new(source, args.held(), options)?);
     let mut manner = Manner {
         format,
         timing: false,
@@ -130,8 +126,9 @@ fn greet(access: &Access, args: &SqlArgs, out: &mut Output) -> Result<()> {
     if out.is_json() {
         return Ok(());
     }
-    let reader = match args.authorizations.iter().next() {
-        Some(_) => args.authorizations.to_string(),
+    let held = args.held();
+    let reader = match held.iter().next() {
+        Some(_) => held.to_string(),
         None => "none".to_owned(),
     };
     writeln!(
