@@ -249,9 +249,9 @@ class Events:
         rejected and counted. If all lines are rejected, this raises `InvalidArgumentError`, unless
         `allow_rejected` is true. `rejects` is the path of a file that gets all rejected lines with
         file, line number, reason and text, as TSV. It replaces such a file of an earlier call, and
-        no other file. After Ctrl-C, ingest the same files again. `map` gives fields of the files other names; `enrich` adds the
-        columns of a table to the events whose field is a key in the table's first column. Give the
-        same ones as to `Store.create_events`.
+        no other file. After Ctrl-C, ingest the same files again. `map` gives fields of the files
+        other names; `enrich` adds the columns of a table to the events whose field is a key in the
+        table's first column. Give the same ones as to `Store.create_events`.
 
         If most fields of a file are not fields of the type, the file may be a log of another kind:
         its events are stored, and a `UserWarning` says how to remove them.

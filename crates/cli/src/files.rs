@@ -68,12 +68,30 @@ pub(crate) fn is_store(directory: &Path) -> bool {
         .any(|name| directory.join(name).exists())
 }
 
+/// What a store has in its directory; other files there are the user's.
+const OWN: [&str; 7] = [
+    "catalog",
+    "catalog.mirror",
+    "closed",
+    "files",
+    "LOCK",
+    "lost",
+    "wal",
+];
+
 /// The directory of the store that an existing file is part of.
 pub(crate) fn store_around(file: &Path) -> Option<PathBuf> {
     let file = file.canonicalize().ok()?;
+    let is_own = |directory: &Path| {
+        let inside = file.strip_prefix(directory).ok();
+        let first = inside.and_then(|inside| inside.iter().next());
+        first.is_some_and(|first| OWN.iter().any(|name| first == *name))
+    };
     let mut around = file.ancestors().skip(1);
     // A directory of the user may have a file called `catalog`, too.
     around
-        .find(|directory| is_store(directory) && directory.join("wal").is_dir())
+        .find(|directory| {
+            is_own(directory) && is_store(directory) && directory.join("wal").is_dir()
+        })
         .map(Path::to_owned)
 }

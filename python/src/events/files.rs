@@ -67,11 +67,7 @@ impl Files {
     /// The type of the events that a file begins with.
     pub(super) fn infer(&self, name: &str, path: &Path, time: Option<&str>) -> Result<EventType> {
         let (log, input) = self.open(path)?;
-        let inferred = infer_log(name, &mut *log.open(input), time).and_then(|inferred| {
-            inferred.check_renamed(&self.renamed)?;
-            Ok(inferred)
-        });
-        inferred.map_err(|error| about(error, path))
+        infer_log(name, &mut *log.open(input), time).map_err(|error| about(error, path))
     }
 }
 

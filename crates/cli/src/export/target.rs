@@ -131,12 +131,10 @@ impl Target {
         if let Some(store) =
             store_around(path).filter(|_| found.as_ref().is_some_and(fs::Metadata::is_file))
         {
-            return Err(
-                Failure::outcome("the file is inside the directory of a store")
-                    .with("file", shown)
-                    .with("store", store.display().to_string())
-                    .next("choose a file outside of the store"),
-            );
+            return Err(Failure::outcome("the file is part of a store")
+                .with("file", shown)
+                .with("store", store.display().to_string())
+                .next("choose a file outside of the store"));
         }
         let begun = match found {
             Some(found) if !found.is_file() => File::options()

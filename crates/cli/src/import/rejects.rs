@@ -53,7 +53,12 @@ impl Rejects {
                     .next("choose another name for the rejected lines, or remove the file"));
                 }
                 let file = options.open(path).map_err(refuse)?;
-                let is_new = file.metadata().map_err(refuse)?.len() == 0;
+                let length = file.metadata().map_err(refuse)?.len();
+                let is_new = length < HEADER.len() as u64;
+                // A run was killed while it wrote the header.
+                if is_new && length > 0 {
+                    file.set_len(0).map_err(refuse)?;
+                }
                 let mut file = BufWriter::new(file);
                 if is_new {
                     file.write_all(HEADER.as_bytes()).map_err(refuse)?;

@@ -396,26 +396,13 @@ impl EventType {
         }
     }
 
-    /// Checks the fields that were renamed in a file, from the first name of each pair to the second, when the type was
-    /// inferred from it.
-    ///
-    /// # Errors
-    /// The file has no field of the first name.
-    pub fn check_renamed(&self, renamed: &[(String, String)]) -> Result<()> {
+    /// Of the fields that were renamed in a file, from the first name of each pair to the second, one that the records from
+    /// which the type was inferred do not have.
+    #[must_use]
+    pub fn missing_of<'a>(&self, renamed: &'a [(String, String)]) -> Option<&'a str> {
         let is_missing = |name: &str| name != self.time && self.field(&field_name(name)).is_none();
-        let Some((unknown, _)) = renamed.iter().find(|(_, name)| is_missing(name)) else {
-            return Ok(());
-        };
-        let names: Vec<&str> = self
-            .fields
-            .iter()
-            .map(|field| field.name.as_str())
-            .collect();
-        Err(
-            Error::invalid("a field is renamed that the file does not have")
-                .with("field", unknown)
-                .with("fields", names.join(", ")),
-        )
+        let found = renamed.iter().find(|(_, name)| is_missing(name));
+        found.map(|(unknown, _)| unknown.as_str())
     }
 
     /// Checks that `self` may replace `before`.

@@ -92,7 +92,8 @@ impl EventStore {
         };
         let kind = self.prepare(&other)?.kind_of(&step.field)?;
         // The time of an event is rounded down, and its field as it is in the record.
-        let is_time = kind == FieldType::Time && of_field == definition.time;
+        let target = self.get(&step.event_type)?;
+        let is_time = of_field == definition.time && target.own_name(&step.field) == target.time;
         let (mut values, mut bytes, mut scratch) = (BTreeSet::new(), 0, Vec::new());
         let limit = query.settings.memory_bytes;
         self.query(&query, |event| {

@@ -4,10 +4,11 @@
 //! condition, and later adds the keys of `c = d` from elsewhere to the same join: from WHERE, or from joins that it merges.
 //! So a join gets these keys last, once no other condition can become one of its keys.
 
-use datafusion::common::tree_node::{Transformed, TreeNodeRecursion};
+use datafusion::common::tree_node::Transformed;
 use datafusion::common::{JoinType, NullEquality, Result};
-use datafusion::logical_expr::LogicalPlan;
 use datafusion::logical_expr::logical_plan::Join;
+use datafusion::logical_expr::utils::conjunction;
+use datafusion::logical_expr::{LogicalPlan, Operator, binary_expr};
 use datafusion::optimizer::extract_equijoin_predicate::ExtractEquijoinPredicate;
 use datafusion::optimizer::optimizer::ApplyOrder;
 use datafusion::optimizer::{OptimizerConfig, OptimizerRule};
@@ -35,26 +36,35 @@ pub(super) fn plain_keys(
     }
 }
 
-/// The engine's rule that merges inner joins, for plans in which NULL is equal to NULL in none of them. In the others it
-/// was applied before they got these keys.
+/// The engine's rule that merges inner joins. Those with such keys have them as conditions meanwhile.
 pub(super) fn merged(
     rule: &Rule,
     plan: LogicalPlan,
     config: &dyn OptimizerConfig,
 ) -> Result<Transformed<LogicalPlan>> {
-    let mut found = false;
-    plan.apply_with_subqueries(|plan| {
-        found |= matches!(plan, LogicalPlan::Join(join)
-            if null_is_equal(join) && join.join_type == JoinType::Inner);
-        Ok(match found {
-            true => TreeNodeRecursion::Stop,
-            false => TreeNodeRecursion::Continue,
+    let opened = plan.transform_up_with_subqueries(|plan| {
+        Ok(match plan {
+            LogicalPlan::Join(join)
+                if null_is_equal(&join) && join.join_type == JoinType::Inner =>
+            {
+                Transformed::yes(LogicalPlan::Join(without_keys(join)))
+            }
+            plan => Transformed::no(plan),
         })
     })?;
-    match found {
-        true => Ok(Transformed::no(plan)),
-        false => rule.rewrite(plan, config),
-    }
+    let merged = rule.rewrite(opened.data, config)?;
+    Ok(Transformed::new_transformed(
+        merged.data,
+        merged.transformed || opened.transformed,
+    ))
+}
+
+fn without_keys(mut join: Join) -> Join {
+    let keys = std::mem::take(&mut join.on).into_iter();
+    let keys = keys.map(|(left, right)| binary_expr(left, Operator::IsNotDistinctFrom, right));
+    join.filter = conjunction(keys.chain(join.filter.take()));
+    join.null_equality = NullEquality::NullEqualsNothing;
+    join
 }
 
 /// Gives keys to joins that have none, at the end of each pass of the optimizer.

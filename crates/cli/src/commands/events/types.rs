@@ -230,9 +230,20 @@ pub(super) fn definition(args: &EventsCreateArgs) -> Result<EventType> {
 
 fn inferred(args: &EventsCreateArgs, from: &Path) -> Result<EventType> {
     let mut source = Reading::new(&args.source)?.open(from)?.into_source();
-    let inferred = infer_log(&args.name, &mut *source, args.time.as_deref()).and_then(|inferred| {
-        inferred.check_renamed(&args.source.map)?;
-        Ok(inferred)
-    });
-    inferred.map_err(|error| Failure::from(error).with("file", shown(from)))
+    let inferred = infer_log(&args.name, &mut *source, args.time.as_deref())
+        .map_err(|error| Failure::from(error).with("file", shown(from)))?;
+    // Later records may have a field that the first ones do not have.
+    if let Some(unknown) = inferred.missing_of(&args.source.map) {
+        let names: Vec<&str> = inferred
+            .fields
+            .iter()
+            .map(|field| field.name.as_str())
+            .collect();
+        Failure::warning("--map renames a field that the first records of the file do not have")
+            .with("field", unknown)
+            .with("fields", names.join(", "))
+            .next("check the name; if later records have the field, add it to the type")
+            .warn();
+    }
+    Ok(inferred)
 }
