@@ -246,7 +246,7 @@ def test_rejected_lines_are_kept_in_a_file(web: ostrakon.Events, log: Path, tmp_
     assert rejects.read_text() == head + "\n"
     other = tmp_path / "notes.txt"
     other.write_text("notes")
-    with pytest.raises(ostrakon.InvalidArgumentError, match="not rejected lines"):
+    with pytest.raises(ostrakon.errors.InvalidArgumentError, match="not rejected lines"):
         web.ingest(bad, rejects=other)
     assert other.read_text() == "notes"
     with pytest.raises(errors.InvalidArgumentError, match="one of the files"):
