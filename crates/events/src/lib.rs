@@ -23,6 +23,7 @@ mod lost;
 mod parse;
 mod query;
 mod record;
+mod rejects;
 mod similar;
 mod store;
 mod time;
@@ -49,6 +50,7 @@ pub use query::{
     TestDensity, TopValues, ValueCount,
 };
 pub use record::Record;
+pub use rejects::{REJECTS_HEADER, takes_rejects};
 pub use store::{
     EventStore, check_entries_not_of_events, check_namespace_not_of_events, check_not_of_events,
     has_batch_numbers, reserved_to_events,

@@ -1,19 +1,16 @@
 //! A file of rejected lines, with the columns that the program writes.
 
 use std::fs::File;
-use std::io::{BufWriter, Read as _, Write as _};
+use std::io::{BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 
 use ostrakon_cell::{Error, ErrorKind, Escaped, Result};
-use ostrakon_events::RejectedLine;
+use ostrakon_events::{REJECTS_HEADER, RejectedLine, takes_rejects};
 
 use crate::logs::about;
 
 /// Bytes of a rejected line that are kept.
 const MAX_TEXT_BYTES: usize = 64 << 10;
-
-/// The first line of the file.
-const HEADER: &str = "file\tline\treason\ttext\n";
 
 /// Writes rejected lines, if there is a file for them.
 pub(super) struct Rejects(Option<(PathBuf, BufWriter<File>)>);
@@ -33,7 +30,7 @@ impl Rejects {
             let error = Error::invalid("`rejects` is one of the files to read: pass another path");
             return Err(about(error, &path));
         }
-        if !is_replaceable(&path).map_err(|error| failed(error, &path))? {
+        if !takes_rejects(&path).map_err(|error| failed(error, &path))? {
             let error = Error::invalid(
                 "`rejects` has content that is not rejected lines: pass another path, or remove the file",
             );
@@ -41,7 +38,7 @@ impl Rejects {
         }
         let file = File::create(&path).map_err(|error| failed(error, &path))?;
         let mut file = BufWriter::new(file);
-        file.write_all(HEADER.as_bytes())
+        file.write_all(REJECTS_HEADER.as_bytes())
             .map_err(|error| failed(error, &path))?;
         Ok(Self(Some((path, file))))
     }
@@ -71,22 +68,6 @@ impl Rejects {
             None => Ok(()),
         }
     }
-}
-
-/// Whether nothing is lost if `path` is written: there is no such file, it is empty, or it has rejected lines of an
-/// earlier call. Devices and pipes are written as they are.
-fn is_replaceable(path: &Path) -> std::io::Result<bool> {
-    match path.metadata() {
-        Ok(found) if found.is_file() => {}
-        Ok(_) => return Ok(true),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(true),
-        Err(error) => return Err(error),
-    }
-    let mut start = Vec::new();
-    let length = HEADER.len() as u64;
-    File::open(path)?.take(length).read_to_end(&mut start)?;
-    // A call may have been killed while it wrote the header.
-    Ok(HEADER.as_bytes().starts_with(&start))
 }
 
 fn failed(error: std::io::Error, path: &Path) -> Error {

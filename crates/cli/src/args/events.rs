@@ -257,7 +257,8 @@ pub(crate) struct EventsIngestArgs {
     pub(crate) until_idle: Option<u64>,
     #[command(flatten)]
     pub(crate) source: EventsSource,
-    /// Write rejected lines to this file, as TSV with file, line, reason and text; with --follow, append them
+    /// Write rejected lines to this file, as TSV with file, line, reason and text. Replaces a file of rejected
+    /// lines of an earlier run, and no other file; with --follow, appends to it
     #[arg(long, value_name = "FILE")]
     pub(crate) rejects: Option<PathBuf>,
     /// Maximum number of events that become visible at once

@@ -324,7 +324,8 @@ pub(crate) struct ImportArgs {
     #[arg(long, value_name = "FORMAT", help_heading = "Making entries")]
     pub(crate) timestamp_format: Option<String>,
 
-    /// Write rejected lines to this file: tab-separated file, line, reason and text. Replaces such a file only
+    /// Write rejected lines to this file: tab-separated file, line, reason and text. Replaces a file of rejected
+    /// lines of an earlier run, and no other file
     #[arg(long, value_name = "FILE", help_heading = "Outcome")]
     pub(crate) rejects: Option<PathBuf>,
     /// Exit with code 0 even if lines were rejected

@@ -1,8 +1,10 @@
 //! Collects rejected lines, of imports and of events.
 
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, BufWriter, Read as _, Write as _};
+use std::fs::{File, OpenOptions};
+use std::io::{BufWriter, Write as _};
 use std::path::{Path, PathBuf};
+
+use ostrakon_events::{REJECTS_HEADER, takes_rejects};
 
 use crate::failure::{Failure, Result};
 use crate::output::{escape, visible};
@@ -11,9 +13,6 @@ use crate::output::{escape, visible};
 const SHOWN: usize = 5;
 /// Bytes of a rejected line kept in the file.
 const MAX_TEXT_BYTES: usize = 64 << 10;
-
-/// The first line of a file of rejected lines.
-const HEADER: &str = "file\tline\treason\ttext\n";
 
 /// Counts rejected lines, and writes them to a file.
 #[derive(Debug)]
@@ -45,7 +44,7 @@ impl Rejects {
                     Failure::io("cannot write the rejects file", &error)
                         .with("file", path.display().to_string())
                 };
-                if !is_replaceable(path).map_err(refuse)? {
+                if !takes_rejects(path).map_err(refuse)? {
                     return Err(Failure::outcome(
                         "the file of --rejects has content that is not rejected lines",
                     )
@@ -54,14 +53,14 @@ impl Rejects {
                 }
                 let file = options.open(path).map_err(refuse)?;
                 let length = file.metadata().map_err(refuse)?.len();
-                let is_new = length < HEADER.len() as u64;
+                let is_new = length < REJECTS_HEADER.len() as u64;
                 // A run was killed while it wrote the header.
                 if is_new && length > 0 {
                     file.set_len(0).map_err(refuse)?;
                 }
                 let mut file = BufWriter::new(file);
                 if is_new {
-                    file.write_all(HEADER.as_bytes()).map_err(refuse)?;
+                    file.write_all(REJECTS_HEADER.as_bytes()).map_err(refuse)?;
                 }
                 Some((path.to_owned(), file))
             }
@@ -116,20 +115,4 @@ impl Rejects {
         }
         Ok(())
     }
-}
-
-/// Whether nothing is lost if `path` is written: there is no such file, it is empty, or it has rejected lines of an
-/// earlier run. Devices and pipes are written as they are.
-fn is_replaceable(path: &Path) -> io::Result<bool> {
-    match fs::metadata(path) {
-        Ok(found) if found.is_file() => {}
-        Ok(_) => return Ok(true),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(true),
-        Err(error) => return Err(error),
-    }
-    let mut start = Vec::new();
-    let length = HEADER.len() as u64;
-    File::open(path)?.take(length).read_to_end(&mut start)?;
-    // A run may have been killed while it wrote the header.
-    Ok(HEADER.as_bytes().starts_with(&start))
 }

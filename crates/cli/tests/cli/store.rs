@@ -619,6 +619,12 @@ fn files_under_names_that_the_store_does_not_give_harm_nothing() {
     std::fs::create_dir(folder.path("store/files/0000000000000099.sorted")).unwrap();
     works("d");
     assert_eq!(folder.run(&["table", "compact", "t"]).code, 0);
+    // A far number is not continued: the files after it have 16 digits.
+    folder.write("store/files/9999999999999999.sorted", "");
+    works("d");
+    assert_eq!(folder.run(&["table", "compact", "t"]).code, 0);
+    let mut names = std::fs::read_dir(folder.path("store/files")).unwrap();
+    assert!(names.all(|name| name.unwrap().file_name() < *"0000000000001000"));
     // The last number of all: the log is damaged, and can be repaired.
     std::fs::copy(&segment, folder.path("store/wal/9999999999999999.wal")).unwrap();
     folder.fails(1, &["put", "t", "e", "f", "q", "v"]);

@@ -3,10 +3,11 @@
 
 use datafusion::common::Result;
 use datafusion::common::tree_node::Transformed;
-use datafusion::logical_expr::utils::{conjunction, split_conjunction_owned};
-use datafusion::logical_expr::{BinaryExpr, Expr, Filter, LogicalPlan, Operator};
+use datafusion::logical_expr::{BinaryExpr, Expr, LogicalPlan, Operator};
 use datafusion::optimizer::optimizer::ApplyOrder;
 use datafusion::optimizer::{OptimizerConfig, OptimizerRule};
+
+use super::expressions::hide_from_rules;
 
 /// Writes `E IS TRUE` in place of an equality `E` with a computed side, in filters.
 #[derive(Debug)]
@@ -27,21 +28,7 @@ impl OptimizerRule for HiddenEqualities {
         _: &dyn OptimizerConfig,
     ) -> Result<Transformed<LogicalPlan>> {
         match plan {
-            LogicalPlan::Filter(filter) => {
-                let mut changed = false;
-                let parts = split_conjunction_owned(filter.predicate);
-                let parts = parts.into_iter().map(|part| match is_computed(&part) {
-                    true => {
-                        changed = true;
-                        part.is_true()
-                    }
-                    false => part,
-                });
-                let all = conjunction(parts.collect::<Vec<_>>());
-                let all = all.unwrap_or_else(|| datafusion::logical_expr::lit(true));
-                let filter = LogicalPlan::Filter(Filter::try_new(all, filter.input)?);
-                Ok(Transformed::new_transformed(filter, changed))
-            }
+            LogicalPlan::Filter(filter) => hide_from_rules(filter, is_computed),
             plan => Ok(Transformed::no(plan)),
         }
     }

@@ -4,8 +4,8 @@ use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::common::{DFSchema, Result};
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
-use datafusion::logical_expr::utils::merge_schema;
-use datafusion::logical_expr::{Expr, LogicalPlan};
+use datafusion::logical_expr::utils::{conjunction, merge_schema, split_conjunction_owned};
+use datafusion::logical_expr::{Expr, Filter, LogicalPlan, lit};
 use datafusion::optimizer::AnalyzerRule;
 
 /// Replaces expressions by others of the same type, from the leaves up. The schema is that of the inputs.
@@ -27,6 +27,26 @@ impl AnalyzerRule for ExpressionRule {
         })?;
         Ok(changed.data)
     }
+}
+
+/// Writes `E IS TRUE` in place of some of the conditions E that a filter joins with AND. The filter takes both for the same;
+/// the engine's rules do not.
+pub(super) fn hide_from_rules(
+    filter: Filter,
+    which: impl Fn(&Expr) -> bool,
+) -> Result<Transformed<LogicalPlan>> {
+    let mut changed = false;
+    let parts = split_conjunction_owned(filter.predicate);
+    let parts = parts.into_iter().map(|part| match which(&part) {
+        true => {
+            changed = true;
+            part.is_true()
+        }
+        false => part,
+    });
+    let all = conjunction(parts.collect::<Vec<_>>()).unwrap_or_else(|| lit(true));
+    let filter = LogicalPlan::Filter(Filter::try_new(all, filter.input)?);
+    Ok(Transformed::new_transformed(filter, changed))
 }
 
 /// Replaces expressions of one node, from the leaves up.

@@ -391,3 +391,37 @@ fn groups_of_numbers_have_one_zero_and_one_nan() {
         }
     }
 }
+
+#[test]
+fn null_safe_conditions_are_keys_and_leave_other_joins_theirs() {
+    let source = store();
+    let session = session(&source);
+    for name in ["a", "b", "c", "p", "q"] {
+        let create = format!("CREATE TABLE {name} (k BIGINT, v BIGINT, PRIMARY KEY (k))");
+        rows(&session, &create);
+    }
+    let null_safe = "SELECT count(*) FROM p JOIN q ON p.v IS NOT DISTINCT FROM q.v";
+    let plan = super::kit::explain(&session, null_safe);
+    assert!(
+        plan.contains("HashJoinExec") && plan.contains("NullsEqual: true"),
+        "{plan}"
+    );
+    // A comma between a and c would be all pairs of their rows.
+    let others = "SELECT count(*) FROM (SELECT a.k AS ak, b.k AS bk, c.k AS ck FROM a, c, b) s WHERE ak = bk AND bk = ck";
+    for query in [
+        others.to_owned(),
+        format!("SELECT ({others}) AS n, ({null_safe}) AS m"),
+        format!("SELECT n, m FROM ({others}) x (n), ({null_safe}) y (m)"),
+    ] {
+        let plan = super::kit::explain(&session, &query);
+        let keyed =
+            plan.matches("HashJoinExec").count() + plan.matches("SortMergeJoinExec").count();
+        assert!(
+            keyed >= 2 && !plan.contains("NestedLoopJoinExec"),
+            "{query}\n{plan}"
+        );
+        let crosses = plan.matches("CrossJoinExec").count();
+        // Of the two subqueries with one row each.
+        assert!(crosses <= usize::from(query != others), "{query}\n{plan}");
+    }
+}

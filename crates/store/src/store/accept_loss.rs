@@ -13,6 +13,7 @@ use super::open::Store;
 use super::recovery::Recovered;
 use crate::catalog::FileId;
 use crate::error::{Error, ErrorKind, StoreResult};
+use crate::numbered;
 use crate::sorted_file::ENDING;
 use crate::table::{StoreContext, TableCore};
 use crate::vfs::is_loss;
@@ -20,9 +21,6 @@ use crate::wal::{KnownLog, SegmentEnd, list_segments};
 
 /// Where given-up files go, in the store's directory.
 const LOST_DIR: &str = "lost";
-
-/// How far a segment's number can be beyond the last one that the catalog knows.
-const AHEAD_MAX: u64 = 1 << 32;
 
 /// Ends a damaged log: writes what recovery read from it to files, moves its segments away, and lets
 /// the log continue with a new segment.
@@ -45,9 +43,8 @@ pub(super) fn end_log(
         Err(error) if error.kind() == ErrorKind::NotFound => Vec::new(),
         segments => segments?,
     };
-    // A segment far beyond the last known one is a copy under another name. The log does not continue there, where it
-    // would soon have no number left.
-    let is_near = |number: u64| number <= known.last.saturating_add(AHEAD_MAX);
+    // A segment far beyond the last known one is a copy under another name.
+    let is_near = |number: u64| numbered::is_near(number, known.last);
     let numbers = segments.iter().map(|(number, _)| *number);
     let newest = numbers.filter(|number| is_near(*number)).max();
     let next = newest.unwrap_or(0).max(known.last) + 1;

@@ -17,7 +17,7 @@ use super::closed::Closed;
 use super::accept_loss::end_log;
 use super::recovery::{Recovered, known_log, recover};
 use crate::cache::{BlockCache, CacheOptions};
-use crate::catalog::{Catalog, CatalogIdentity};
+use crate::catalog::{Catalog, CatalogIdentity, FileId};
 use crate::clock::{Clock, Random, SystemClock};
 use crate::commit::{LogShared, LogThread};
 use crate::compaction::{BySizeRatio, ChooseFiles};
@@ -251,7 +251,8 @@ impl Store {
             // Before recovery, which may flush.
             let known: Vec<_> = context.catalog.view()?.files()?;
             let is_known = |id| known.binary_search_by_key(&id, |file| file.id).is_ok();
-            if let Some(largest) = context.files.delete_leftovers(is_known)? {
+            let last = known.last().map_or(FileId(0), |file| file.id);
+            if let Some(largest) = context.files.delete_leftovers(last, is_known)? {
                 // A remaining handle of the previous store may still delete a file by this name:
                 // never give the name to another file.
                 context.catalog.skip_file_ids(largest);

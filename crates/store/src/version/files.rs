@@ -200,9 +200,10 @@ impl FileRegistry {
     }
 
     /// Deletes files in the directory that the catalog does not know, leftovers of a crash; returns
-    /// the largest id among them.
+    /// the largest id among them that is near `last`, the largest known one.
     pub fn delete_leftovers(
         &self,
+        last: FileId,
         is_known: impl Fn(FileId) -> bool,
     ) -> StoreResult<Option<FileId>> {
         let mut largest = None;
@@ -220,7 +221,7 @@ impl FileRegistry {
                 ),
                 false => self.vfs.remove(&path)?,
             }
-            largest = largest.max(Some(id));
+            largest = largest.max(Some(id).filter(|id| numbered::is_near(id.0, last.0)));
         }
         Ok(largest)
     }

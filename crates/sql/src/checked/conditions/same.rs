@@ -3,30 +3,16 @@
 
 use datafusion::common::Result;
 use datafusion::common::tree_node::Transformed;
-use datafusion::logical_expr::utils::{conjunction, split_conjunction_owned};
-use datafusion::logical_expr::{BinaryExpr, Expr, Filter, LogicalPlan, Operator, lit};
+use datafusion::logical_expr::{BinaryExpr, Expr, LogicalPlan, Operator};
 
-/// Writes `a = a IS TRUE`, which a filter takes for the same.
+use crate::checked::expressions::hide_from_rules;
+
+/// Hides these conditions from the engine's rules.
 pub(super) fn keep(plan: Transformed<LogicalPlan>) -> Result<Transformed<LogicalPlan>> {
     plan.transform_data(|plan| match plan {
-        LogicalPlan::Filter(filter) => kept(filter),
+        LogicalPlan::Filter(filter) => hide_from_rules(filter, is_left_out),
         plan => Ok(Transformed::no(plan)),
     })
-}
-
-fn kept(filter: Filter) -> Result<Transformed<LogicalPlan>> {
-    let mut changed = false;
-    let parts = split_conjunction_owned(filter.predicate);
-    let parts = parts.into_iter().map(|part| match is_left_out(&part) {
-        true => {
-            changed = true;
-            part.is_true()
-        }
-        false => part,
-    });
-    let all = conjunction(parts.collect::<Vec<_>>()).unwrap_or_else(|| lit(true));
-    let filter = LogicalPlan::Filter(Filter::try_new(all, filter.input)?);
-    Ok(Transformed::new_transformed(filter, changed))
 }
 
 fn is_left_out(condition: &Expr) -> bool {
