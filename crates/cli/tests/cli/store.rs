@@ -623,8 +623,14 @@ fn files_under_names_that_the_store_does_not_give_harm_nothing() {
     folder.write("store/files/9999999999999999.sorted", "");
     works("d");
     assert_eq!(folder.run(&["table", "compact", "t"]).code, 0);
-    let mut names = std::fs::read_dir(folder.path("store/files")).unwrap();
-    assert!(names.all(|name| name.unwrap().file_name() < *"0000000000001000"));
+    let names = std::fs::read_dir(folder.path("store/files")).unwrap();
+    let names: Vec<String> = names
+        .map(|name| name.unwrap().file_name().into_string().unwrap())
+        .collect();
+    assert!(
+        names.iter().all(|name| !name.starts_with("10000")),
+        "{names:?}"
+    );
     // The last number of all: the log is damaged, and can be repaired.
     std::fs::copy(&segment, folder.path("store/wal/9999999999999999.wal")).unwrap();
     folder.fails(1, &["put", "t", "e", "f", "q", "v"]);
