@@ -88,7 +88,8 @@ fn build<'py>(py: Python<'py>, error: &Error) -> PyResult<Bound<'py, PyAny>> {
 }
 
 /// What the message about a locked store ends with.
-const WAIT_OR_READ: &str = "wait until it is closed there, or read a checkpoint that process makes";
+const WAIT_OR_READ: &str =
+    "wait until it is closed there, or read a checkpoint made by that process";
 
 /// The same for a program, which may have the store open itself, as when a cell of a notebook is run again.
 fn way_out_of_a_lock(text: &str) -> String {

@@ -32,6 +32,8 @@ pub(crate) struct Failure {
     context: Vec<(String, String)>,
     causes: Vec<String>,
     next: Option<String>,
+    /// Whether the operating system refused what the store asked of it.
+    by_system: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,6 +62,7 @@ impl Failure {
             context: Vec::new(),
             causes: Vec::new(),
             next: None,
+            by_system: false,
         }
     }
 
@@ -222,8 +225,7 @@ impl Failure {
             .iter()
             .any(|name| self.named(name).is_some())
             // A directory in the place of a file, for example.
-            || self.is_of_log()
-            || self.is_of_table_file()
+            || self.by_system
             || (self.is_kind(ErrorKind::Unsupported) && self.named("table").is_some())
     }
 
@@ -442,11 +444,12 @@ impl From<Error> for Failure {
             failure.causes.push(inner.to_string());
             cause = inner.source();
         }
-        let by_system = match error.kind() {
-            ErrorKind::Io => system_error(&error).and_then(io_step),
-            _ => None,
-        };
-        let by_kind = by_system.or_else(|| next_step(error.kind(), &failure));
+        let system = system_error(&error);
+        failure.by_system = system.is_some();
+        let by_system = system.filter(|_| error.kind() == ErrorKind::Io);
+        let by_kind = by_system
+            .and_then(io_step)
+            .or_else(|| next_step(error.kind(), &failure));
         failure.next = similar.or(by_kind.map(str::to_owned));
         failure
     }

@@ -252,6 +252,7 @@ impl Access {
                 file.ends_with("catalog") || file.ends_with("catalog.mirror")
             });
             return Some(match (in_catalog, self.allow_damage) {
+                (true, _) if failure.named("its mirror").is_none() => return None,
                 (true, _) => {
                     "both copies of the catalog are damaged, so the tables cannot be found: use a checkpoint"
                 }

@@ -36,6 +36,7 @@ fn exit_codes_tell_a_wrong_command_from_one_that_failed() {
         (1, "import t data.csv --row id --type n=int"),
         (1, "table add-splits t --splits-file absent"),
         (1, "checkpoint ."),
+        (1, "checkpoint /dev/null"),
         (1, "--read-only put t a f q v"),
         (1, "--data nowhere scan t"),
         (1, "lab report nowhere"),

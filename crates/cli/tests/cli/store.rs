@@ -650,3 +650,24 @@ fn a_pipe_in_the_place_of_the_lock_is_not_waited_for() {
     folder.ok(&["scan", "t"]);
     folder.fails(1, &["put", "t", "a", "f", "q", "v"]);
 }
+
+#[test]
+fn a_directory_in_the_place_of_a_file_of_the_store_is_named() {
+    let folder = Folder::with_table();
+    folder.ok(&["put", "t", "a", "f", "q", "v"]);
+    for file in ["LOCK", "catalog", "catalog.mirror"] {
+        let path = folder.path("store").join(file);
+        let aside = folder.path("aside");
+        std::fs::rename(&path, &aside).unwrap();
+        std::fs::create_dir_all(path.join("inside")).unwrap();
+        let read = folder.run(&["scan", "t"]);
+        assert_eq!(read.code, 0, "{read:?}");
+        assert!(read.out.contains('v'), "{file}: {read:?}");
+        let error = folder.fails(1, &["put", "t", "b", "f", "q", "v"]);
+        assert!(error.contains(file), "{error}");
+        assert!(error.contains("move"), "{error}");
+        std::fs::remove_dir_all(&path).unwrap();
+        std::fs::rename(&aside, &path).unwrap();
+    }
+    folder.ok(&["put", "t", "b", "f", "q", "v"]);
+}

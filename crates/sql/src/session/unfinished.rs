@@ -172,7 +172,7 @@ fn check_free(source: &dyn Source, wanted: &str) -> Result<()> {
     {
         // The source would show the other name.
         return Err(Error::invalid(
-            "a table is called by letters, digits and underscores, with an optional namespace and a dot before",
+            "a table's name consists of letters, digits and underscores; the name of a namespace and a dot may stand before it",
         )
         .with("given", wanted));
     }

@@ -82,8 +82,26 @@ impl<'a> Copies<'a> {
 
     /// Creates a mirror of a first file with these bytes.
     pub(super) fn make_mirror(&self, first: &[u8]) -> StoreResult<Arc<dyn RandomAccessFile>> {
-        self.vfs.replace(&self.mirror, first)?;
+        self.replace(&self.mirror, first)?;
         self.vfs.open_random(&self.mirror)
+    }
+
+    /// Writes a copy anew.
+    fn replace(&self, path: &Path, bytes: &[u8]) -> StoreResult<()> {
+        if self.is_directory(path)? {
+            return Err(
+                Error::corruption(format!("{DIRECTORY}; {MOVE_IT}")).with("file", path.display())
+            );
+        }
+        self.vfs.replace(path, bytes)
+    }
+
+    fn is_directory(&self, path: &Path) -> StoreResult<bool> {
+        let listed = self.vfs.list(self.dir)?;
+        let entry = listed
+            .iter()
+            .find(|one| Some(&*one.name) == path.file_name());
+        Ok(entry.is_some_and(|one| one.is_dir))
     }
 
     fn are_equal(&self) -> StoreResult<bool> {
@@ -119,7 +137,7 @@ impl<'a> Copies<'a> {
         let chosen = self.choose()?;
         let bytes = self.vfs.read_to_vec(&chosen.path, u64::MAX)?;
         if let Some(found) = chosen.instead {
-            self.vfs.replace(&self.first, &bytes)?;
+            self.replace(&self.first, &bytes)?;
             tracing::warn!(
                 file = %self.first.display(),
                 found,
@@ -127,7 +145,7 @@ impl<'a> Copies<'a> {
             );
             return Ok(());
         }
-        self.vfs.replace(&self.mirror, &bytes)?;
+        self.replace(&self.mirror, &bytes)?;
         match chosen.mirror {
             Some(error) if error.kind() != ErrorKind::NotFound => tracing::warn!(
                 file = %self.mirror.display(),
@@ -252,11 +270,11 @@ impl<'a> Copies<'a> {
             }
             (Ok(_), Err(error)) => problems.push((
                 self.mirror.clone(),
-                format!("the mirror of the catalog: {}; {MADE_ANEW}", reason(&error)),
+                self.problem("the mirror of the catalog", &self.mirror, &error, MADE_ANEW)?,
             )),
             (Err(error), Ok(_)) => problems.push((
                 self.first.clone(),
-                format!("the catalog: {}; {RESTORED}", reason(&error)),
+                self.problem("the catalog", &self.first, &error, RESTORED)?,
             )),
             (Err(first), Err(mirror)) => {
                 for (path, error) in [(&self.first, first), (&self.mirror, mirror)] {
@@ -268,6 +286,14 @@ impl<'a> Copies<'a> {
             }
         }
         Ok(problems)
+    }
+
+    /// What is wrong with one of the copies, and how it is repaired from the other.
+    fn problem(&self, what: &str, path: &Path, error: &Error, repair: &str) -> StoreResult<String> {
+        Ok(match self.is_directory(path)? {
+            true => format!("{what}: {DIRECTORY}; {MOVE_IT}"),
+            false => format!("{what}: {}; {repair}", reason(error)),
+        })
     }
 
     /// Reads a copy as redb would, without changing it. The outer error is not about the copy.
@@ -359,4 +385,7 @@ fn reason(error: &Error) -> String {
 
 const BACK: &str = "restore the store from a checkpoint";
 const RESTORED: &str = "the next opening for writing restores it from its mirror";
+const DIRECTORY: &str = "a directory is in the place of this file";
+const MOVE_IT: &str =
+    "move it away, and the next opening for writing makes the file anew from the other copy";
 const MADE_ANEW: &str = "the next opening for writing makes it anew";

@@ -5,6 +5,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::copies::Copies;
 use super::tests::{
     DIR, apply, assert_sound, create, everything, identity, kind, memory, open, table_with_file,
 };
@@ -285,14 +286,60 @@ fn a_failed_mirror_creation_leaves_no_file() {
     let mirror = dir.join("catalog.mirror");
     vfs.remove(&mirror).unwrap();
     vfs.create_dir_all(&mirror).unwrap();
-    assert_eq!(
-        kind(Catalog::open(&vfs, dir, 1 << 20)),
-        ErrorKind::InvalidArgument
-    );
+    let error = Catalog::open(&vfs, dir, 1 << 20).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Corruption);
+    assert!(error.to_string().contains("move it away"), "{error}");
     assert!(!vfs.exists(&dir.join("catalog.mirror.new")).unwrap());
     let reading = Catalog::open_read_only(&vfs, dir, 1 << 20).unwrap();
     assert_eq!(everything(&reading), content);
     vfs.remove_dir(&mirror).unwrap();
     let catalog = Catalog::open(&vfs, dir, 1 << 20).unwrap();
     assert_eq!(everything(&catalog), content);
+}
+
+/// Whatever is in the place of the first copy, the mirror is read, and the first copy is made anew from it.
+#[test]
+fn something_else_in_the_place_of_the_catalog_does_not_hide_its_mirror() {
+    let directory = tempfile::tempdir().unwrap();
+    let dir = directory.path();
+    let vfs = crate::vfs::RealVfs::shared();
+    let catalog = Catalog::create(&vfs, dir, identity(), 1 << 20).unwrap();
+    fill(&catalog, 2);
+    let content = everything(&catalog);
+    drop(catalog);
+    let first = dir.join("catalog");
+    let is_made_anew = |what: &str| {
+        assert!(Catalog::is_present(&*vfs, dir).unwrap(), "{what}");
+        let reading = Catalog::open_read_only(&vfs, dir, 1 << 20).unwrap();
+        assert_eq!(everything(&reading), content, "{what}");
+        drop(reading);
+        let catalog = Catalog::open(&vfs, dir, 1 << 20).unwrap();
+        assert_eq!(everything(&catalog), content, "{what}");
+        assert_eq!(catalog.check_copies(&*vfs, dir).unwrap(), [], "{what}");
+    };
+    for (what, target) in [("loop", "catalog"), ("dangling link", "nowhere")] {
+        vfs.remove(&first).unwrap();
+        std::os::unix::fs::symlink(target, &first).unwrap();
+        is_made_anew(what);
+    }
+    vfs.remove(&first).unwrap();
+    vfs.create_dir_all(&first.join("inside")).unwrap();
+    let reading = Catalog::open_read_only(&vfs, dir, 1 << 20).unwrap();
+    assert_eq!(everything(&reading), content);
+    drop(reading);
+    let problems = Copies::of(&*vfs, dir).check(None).unwrap();
+    assert_eq!(problems.len(), 1);
+    for text in [
+        problems[0].1.clone(),
+        Catalog::open(&vfs, dir, 1 << 20).unwrap_err().to_string(),
+    ] {
+        assert!(text.contains("move it away"), "{text}");
+    }
+    assert!(
+        vfs.exists(&first.join("inside")).unwrap(),
+        "nothing is removed"
+    );
+    vfs.remove_dir(&first.join("inside")).unwrap();
+    vfs.remove_dir(&first).unwrap();
+    is_made_anew("directory moved away");
 }

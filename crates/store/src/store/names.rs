@@ -20,8 +20,8 @@ fn check_name(name: &str) -> StoreResult<()> {
         return Ok(());
     }
     Err(Error::invalid(
-        "a table is called by letters, digits and underscores, with an optional namespace and a dot \
-         before",
+        "a table's name consists of letters, digits and underscores; the name of a namespace and a dot may stand \
+         before it",
     )
     .with("given", name.get(..64).unwrap_or(name)))
 }
@@ -44,7 +44,7 @@ pub(super) fn check_namespace(name: &str) -> StoreResult<()> {
         return Ok(());
     }
     Err(
-        Error::invalid("a namespace is called by letters, digits and underscores")
+        Error::invalid("a namespace's name consists of letters, digits and underscores")
             .with("given", name.get(..64).unwrap_or(name)),
     )
 }

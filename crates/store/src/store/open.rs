@@ -167,7 +167,7 @@ impl Store {
         let is_new = !Catalog::is_present(&*vfs, &dir)?;
         if is_new && (!options.create || options.read_only) {
             return Err(Error::not_found(
-                "there is no store in this directory; name another, or let one be created",
+                "there is no store in this directory: choose another directory, or allow that a store is created",
             )
             .with("directory", dir.display()));
         }

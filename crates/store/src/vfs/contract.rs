@@ -69,7 +69,7 @@ pub trait Vfs: Send + Sync + Debug {
     /// Removes an empty directory.
     fn remove_dir(&self, dir: &Path) -> StoreResult<()>;
 
-    /// Whether a file or directory has this name.
+    /// Whether a file or directory has this name, even if it cannot be opened: a symbolic link that leads to itself.
     fn exists(&self, path: &Path) -> StoreResult<bool>;
 
     /// Length of a file in bytes.

@@ -82,7 +82,17 @@ pub(super) fn take(path: &Path, mode: Mode) -> StoreResult<Box<dyn FileLock>> {
             opened => opened.map(Some),
         },
     };
-    let file = opened.map_err(|e| io_error(Operation::Lock, path, e))?;
+    let file = opened.map_err(|e| {
+        let is_directory = e.kind() == std::io::ErrorKind::IsADirectory;
+        let error = io_error(Operation::Lock, path, e);
+        match is_directory {
+            true => error.with(
+                "hint",
+                "move the directory away: a file of this name is made anew",
+            ),
+            false => error,
+        }
+    })?;
     if let Some(file) = &file {
         match rustix::fs::flock(file, mode.operation()) {
             Ok(()) => {}
@@ -195,7 +205,7 @@ fn held_by_another(path: &Path, directory: Option<&File>) -> Error {
         ErrorKind::Locked,
         format!(
             "the store is in use by {holder}. One process writes to a store, or any number read it: \
-             wait until it is closed there, or read a checkpoint that process makes"
+             wait until it is closed there, or read a checkpoint made by that process"
         ),
     )
     .with("file", path.display())

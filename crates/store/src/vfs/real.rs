@@ -155,7 +155,10 @@ impl Vfs for RealVfs {
     }
 
     fn exists(&self, path: &Path) -> StoreResult<bool> {
-        fs::exists(path).map_err(|e| io_error(Operation::Inspect, path, e))
+        match fs::exists(path) {
+            Err(e) if e.raw_os_error() == Some(Errno::LOOP.raw_os_error()) => Ok(true),
+            exists => exists.map_err(|e| io_error(Operation::Inspect, path, e)),
+        }
     }
 
     fn len(&self, path: &Path) -> StoreResult<u64> {
