@@ -93,16 +93,22 @@ impl RowPrefix {
     #[must_use]
     pub fn mark_of(&self, row: &[u8]) -> u64 {
         match row.strip_prefix(&*self.0) {
-            Some(rest) => match rest.first_chunk::<8>() {
-                Some(head) => u64::from_be_bytes(*head),
-                None => {
-                    let mut head = [0; 8];
-                    head[..rest.len()].copy_from_slice(rest);
-                    u64::from_be_bytes(head)
-                }
-            },
+            Some(rest) => head_of(rest),
             None if row < &*self.0 => 0,
             None => u64::MAX,
+        }
+    }
+}
+
+/// The first eight bytes as a number, with zeros after the end.
+#[inline]
+fn head_of(bytes: &[u8]) -> u64 {
+    match bytes.first_chunk::<8>() {
+        Some(head) => u64::from_be_bytes(*head),
+        None => {
+            let mut head = [0; 8];
+            head[..bytes.len()].copy_from_slice(bytes);
+            u64::from_be_bytes(head)
         }
     }
 }
@@ -230,8 +236,9 @@ impl Run {
                 .extend(run.marks.iter().map(|mark| mark - base));
             merged.chunks.extend_from_slice(&run.chunks);
         }
-        // A stable sort detects the sorted runs and merges them.
-        merged.marks.sort();
+        // A stable sort detects the sorted runs and merges them. Among equal rows marks are in the order of their keys,
+        // so whole marks would not look sorted.
+        merged.marks.sort_by_key(|&mark| mark_row(mark));
         merged.merge_ties(runs);
         merged
     }
@@ -281,6 +288,7 @@ impl Run {
     /// oldest.
     fn sort_ties(&mut self) {
         let mut marks = std::mem::take(&mut self.marks);
+        let mut heads = Vec::new();
         let mut at = 0;
         while at + 1 < marks.len() {
             let row = mark_row(marks[at]);
@@ -289,10 +297,44 @@ impl Run {
                 continue;
             }
             let len = gallop(&marks, at, |mark| mark_row(mark) == row) - at;
-            marks[at..at + len].sort_by(|&a, &b| self.cmp_keys(a, b).then(a.cmp(&b)));
+            self.sort_tied(&mut marks[at..at + len], &mut heads);
             at += len;
         }
         self.marks = marks;
+    }
+
+    /// Sorts marks of one row, as the fields of a record are, by eight bytes of their qualifiers, so that most
+    /// comparisons read no keys. `heads` is memory that is used again.
+    fn sort_tied(&self, marks: &mut [Mark], heads: &mut Vec<(u64, Mark)>) {
+        let shared = self.shared_qualifier(marks);
+        let head = |mark: Mark| {
+            let rest = self.key_of(mark)?.qualifier.get(shared?..)?;
+            Some(head_of(rest))
+        };
+        heads.clear();
+        heads.extend(marks.iter().map(|&mark| (head(mark).unwrap_or(0), mark)));
+        heads.sort_unstable_by(|a, b| {
+            let by_head = a.0.cmp(&b.0);
+            by_head.then_with(|| self.cmp_keys(a.1, b.1).then(a.1.cmp(&b.1)))
+        });
+        for (place, &(_, mark)) in marks.iter_mut().zip(&*heads) {
+            *place = mark;
+        }
+    }
+
+    /// How many bytes all qualifiers of these marks share; `None` if their rows or families differ.
+    fn shared_qualifier(&self, marks: &[Mark]) -> Option<usize> {
+        let first = self.key_of(*marks.first()?)?;
+        let mut shared = first.qualifier;
+        for &mark in &marks[1..] {
+            let key = self.key_of(mark)?;
+            if key.row != first.row || key.family != first.family {
+                return None;
+            }
+            let common = shared.iter().zip(key.qualifier);
+            shared = &shared[..common.take_while(|(a, b)| a == b).count()];
+        }
+        Some(shared.len())
     }
 
     /// [`sort_ties`](Self::sort_ties) for a merged run: in each of `runs`, oldest first, the marks

@@ -33,8 +33,23 @@ fn read(memtable: &Memtable, range: &Range, entries: usize) -> Vec<Entry> {
     }
 }
 
-/// A row and its updates: qualifier, timestamp, whether it is a delete.
-type RowUpdates = (Vec<u8>, Vec<(u8, Option<i64>, bool)>);
+/// Qualifiers that share their first bytes, or differ in zeros at the end alone.
+const QUALIFIERS: [&[u8]; 8] = [
+    b"",
+    b"a",
+    b"a\0",
+    b"column-1",
+    b"column-1\0",
+    b"column-1b-and-more",
+    b"column-1b-and-most",
+    b"column-2",
+];
+
+/// Family, qualifier, timestamp, and whether it is a delete.
+type Update = (&'static str, &'static [u8], Option<i64>, bool);
+
+/// A row and its updates.
+type RowUpdates = (Vec<u8>, Vec<Update>);
 
 /// Batches of mutations of few short rows, so that ties and duplicates are frequent: in the first
 /// bytes alone, which marks contain, and in whole rows.
@@ -44,8 +59,11 @@ fn batches() -> impl Strategy<Value = Vec<Vec<RowUpdates>>> {
         proptest::collection::vec(byte, 0..12),
         "a{7,9}[ab]{0,2}".prop_map(String::into_bytes),
     ];
-    let update = (0_u8..4, proptest::option::of(-2_i64..3), any::<bool>());
-    let mutation = (row, proptest::collection::vec(update, 1..4));
+    let family = prop_oneof![5 => Just("f"), 1 => Just("g")];
+    let qualifier = proptest::sample::select(&QUALIFIERS[..]);
+    let timestamp = proptest::option::of(-2_i64..3);
+    let update = (family, qualifier, timestamp, any::<bool>());
+    let mutation = (row, proptest::collection::vec(update, 1..9));
     proptest::collection::vec(proptest::collection::vec(mutation, 1..5), 1..40)
 }
 
@@ -66,10 +84,11 @@ proptest! {
             let mut batch = MutationBatch::new();
             for (row, updates) in mutations {
                 let mut mutation = Mutation::new(row.clone());
-                for (qualifier, timestamp, deleted) in updates {
+                for (family, qualifier, timestamp, deleted) in updates {
                     let value = order.to_le_bytes();
                     let update = ColumnUpdate {
-                        qualifier: &[*qualifier],
+                        family: family.as_bytes(),
+                        qualifier,
                         timestamp: *timestamp,
                         value: (!deleted).then_some(&value[..]),
                         ..ColumnUpdate::default()
@@ -78,7 +97,7 @@ proptest! {
                     let key = Key {
                         timestamp: timestamp.unwrap_or(sequence as i64 / 8),
                         deleted: *deleted,
-                        ..Key::new(row.clone(), "", [*qualifier])
+                        ..Key::new(row.clone(), *family, *qualifier)
                     };
                     let value = if *deleted { Vec::new() } else { value.to_vec() };
                     expected.push((key, order, value));
