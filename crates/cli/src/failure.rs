@@ -32,7 +32,7 @@ pub(crate) struct Failure {
     context: Vec<(String, String)>,
     causes: Vec<String>,
     next: Option<String>,
-    /// Whether the operating system refused what the store asked of it.
+    /// Whether an error of the operating system is among the causes.
     by_system: bool,
 }
 
@@ -224,8 +224,10 @@ impl Failure {
         ["data", "directory"]
             .iter()
             .any(|name| self.named(name).is_some())
-            // A directory in the place of a file, for example.
+            // Such as a directory in the place of a file.
             || self.by_system
+            || self.is_of_log()
+            || self.is_of_table_file()
             || (self.is_kind(ErrorKind::Unsupported) && self.named("table").is_some())
     }
 

@@ -79,9 +79,18 @@ const OWN: [&str; 7] = [
     "wal",
 ];
 
-/// The directory of the store that an existing file is part of.
+/// The directory of the store that a file is part of, or would be.
 pub(crate) fn store_around(file: &Path) -> Option<PathBuf> {
-    let file = file.canonicalize().ok()?;
+    let file = match file.canonicalize() {
+        Ok(file) => file,
+        Err(_) => {
+            let folder = file
+                .parent()
+                .filter(|folder| !folder.as_os_str().is_empty());
+            let folder = folder.unwrap_or(Path::new(".")).canonicalize().ok()?;
+            folder.join(file.file_name()?)
+        }
+    };
     let is_own = |directory: &Path| {
         let inside = file.strip_prefix(directory).ok();
         let first = inside.and_then(|inside| inside.iter().next());

@@ -7,10 +7,11 @@ const DIGITS: usize = 16;
 /// The first number without a name. At a million files per second, the numbers last for three centuries.
 pub(crate) const END: u64 = 10_u64.pow(DIGITS as u32);
 
-/// How far a file's number can be beyond the last known one. Another program has made a file that is farther away.
+/// How far a file's number can be beyond the last known one. A file that is farther away was not made by the store.
 const AHEAD_MAX: u64 = 1 << 32;
 
-/// Whether the store may have made a file of this number. Numbers do not continue at others, where they would soon end.
+/// Whether the store may have made a file of this number. It does not continue after other numbers, since it would soon
+/// run out of them.
 pub(crate) fn is_near(number: u64, last: u64) -> bool {
     number <= last.saturating_add(AHEAD_MAX)
 }

@@ -252,9 +252,11 @@ impl Access {
                 file.ends_with("catalog") || file.ends_with("catalog.mirror")
             });
             return Some(match (in_catalog, self.allow_damage) {
-                (true, _) if failure.named("its mirror").is_none() => return None,
+                (true, _) if failure.named("its mirror").is_none() => {
+                    "do what the error says, and run the command again"
+                }
                 (true, _) => {
-                    "both copies of the catalog are damaged, so the tables cannot be found: use a checkpoint"
+                    "both copies of the catalog are damaged or missing, so the tables cannot be found: use a checkpoint"
                 }
                 (false, false) => {
                     "run `ostrakon check` to list every damaged file; scan and export read what is left with --allow-damage, and \

@@ -127,9 +127,9 @@ impl Target {
                     "choose another name, use --force to replace the file, or use - for stdout",
                 ));
         }
-        // Without `force`, no file is replaced.
+        // A new file there would be taken for one of the store's.
         if let Some(store) =
-            store_around(path).filter(|_| found.as_ref().is_some_and(fs::Metadata::is_file))
+            store_around(path).filter(|_| found.as_ref().is_none_or(fs::Metadata::is_file))
         {
             return Err(Failure::outcome("the file is part of a store")
                 .with("file", shown)

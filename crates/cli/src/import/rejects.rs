@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use ostrakon_events::{REJECTS_HEADER, takes_rejects};
 
 use crate::failure::{Failure, Result};
+use crate::files::store_around;
 use crate::output::{escape, visible};
 
 /// Number of rejected lines shown in the summary.
@@ -44,6 +45,14 @@ impl Rejects {
                     Failure::io("cannot write the rejects file", &error)
                         .with("file", path.display().to_string())
                 };
+                if let Some(store) = store_around(path) {
+                    return Err(
+                        Failure::outcome("the file of --rejects would be part of a store")
+                            .with("file", path.display().to_string())
+                            .with("store", store.display().to_string())
+                            .next("choose a file outside of the store"),
+                    );
+                }
                 if !takes_rejects(path).map_err(refuse)? {
                     return Err(Failure::outcome(
                         "the file of --rejects has content that is not rejected lines",

@@ -300,6 +300,7 @@ fn errors_of_files_are_about_lines_and_columns() {
     folder.write("ragged.csv", "a,b\n1,2\n3\n");
     folder.write("array.json", "[{\"a\":1},\n{\"a\":2}]\n");
     folder.write("letters.csv", "Code,Title\nch,x\n");
+    folder.write("twice.csv", "Code,CODE\nch,x\n");
     for (query, part) in [
         (
             "SELECT * FROM 'ragged.csv'",
@@ -310,7 +311,7 @@ fn errors_of_files_are_about_lines_and_columns() {
             "a line is not one JSON object",
         ),
         (
-            "SELECT Code FROM 'letters.csv'",
+            "SELECT Code FROM 'twice.csv'",
             "A name with upper-case letters is written in double quotes.",
         ),
     ] {
@@ -326,6 +327,70 @@ fn errors_of_files_are_about_lines_and_columns() {
             ran.err
         );
     }
-    let found = folder.ok(&["sql", "SELECT \"Code\" FROM 'letters.csv'"]);
-    assert_eq!(found, "Code\nch\n");
+    for name in ["\"Code\"", "Code", "code", "CODE"] {
+        let found = folder.ok(&["sql", &format!("SELECT {name} FROM 'letters.csv'")]);
+        assert_eq!(found, "Code\nch\n");
+    }
+}
+
+/// Headers of files have upper-case letters. A name is found in other letters if no column has exactly that name.
+#[test]
+fn columns_are_found_in_other_letters() {
+    let folder = Folder::with_table();
+    folder.write(
+        "cases.csv",
+        "Day,Country,Cases\n2024-01-01,ch,3\n2024-01-01,it,4\n2024-01-02,ch,5\n",
+    );
+    folder.write("lands.csv", "country,Name\nch,Switzerland\nit,Italy\n");
+    let csv = |query: &str| folder.ok(&["sql", "--format", "csv", "-c", query]);
+    for (query, expected) in [
+        (
+            "SELECT Country, sum(Cases) AS total FROM 'cases.csv' WHERE day >= '2024-01-01' GROUP BY Country HAVING \
+             sum(cases) > 0 ORDER BY total DESC, country",
+            "Country,total\nch,8\nit,4\n",
+        ),
+        // The alias, which is there, is not the column.
+        (
+            "SELECT upper(Country) AS country FROM 'cases.csv' ORDER BY country DESC LIMIT 1",
+            "country\nIT\n",
+        ),
+        (
+            "SELECT c.country, l.NAME FROM 'cases.csv' c JOIN 'lands.csv' l ON c.COUNTRY = l.country WHERE c.cases = 4",
+            "Country,Name\nit,Italy\n",
+        ),
+        (
+            "SELECT n FROM (SELECT name AS n, country FROM 'lands.csv') WHERE country = 'ch'",
+            "n\nSwitzerland\n",
+        ),
+        (
+            "WITH x AS (SELECT Cases * 2 AS Twice FROM 'cases.csv') SELECT max(Twice) AS m FROM x",
+            "m\n10\n",
+        ),
+        (
+            "SELECT count(*) AS n FROM 'lands.csv' WHERE country IN (SELECT c.COUNTRY FROM 'cases.csv' c WHERE cases > 4)",
+            "n\n1\n",
+        ),
+        (
+            "SELECT cases, row_number() OVER (PARTITION BY country ORDER BY cases) AS n FROM 'cases.csv' ORDER BY cases",
+            "Cases,n\n3,1\n4,1\n5,2\n",
+        ),
+    ] {
+        assert_eq!(csv(query), expected, "{query}");
+    }
+    folder.ok(&[
+        "sql",
+        "-c",
+        "CREATE TABLE cases (PRIMARY KEY (Day, country)) AS SELECT * FROM 'cases.csv'",
+        "-c",
+        "INSERT INTO cases (day, Country, CASES) VALUES (DATE '2024-01-03', 'fr', 7)",
+        "-c",
+        "UPDATE cases SET cases = Cases + 1 WHERE country = 'fr'",
+        "-c",
+        "DELETE FROM cases WHERE Country = 'it'",
+    ]);
+    let left = "Day,Country,Cases\n2024-01-01,ch,3\n2024-01-02,ch,5\n2024-01-03,fr,8\n";
+    assert_eq!(csv("SELECT * FROM cases ORDER BY day"), left);
+    // In quotes, names are exact.
+    folder.fails(2, &["sql", "-c", "SELECT \"country\" FROM 'cases.csv'"]);
+    folder.fails(2, &["sql", "-c", "UPDATE cases SET \"cases\" = 1"]);
 }

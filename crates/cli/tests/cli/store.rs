@@ -671,3 +671,77 @@ fn a_directory_in_the_place_of_a_file_of_the_store_is_named() {
     }
     folder.ok(&["put", "t", "b", "f", "q", "v"]);
 }
+
+/// A link in a store that comes from elsewhere could name any file of the user.
+#[cfg(unix)]
+#[test]
+fn nothing_is_written_through_links_in_a_store() {
+    use std::os::unix::fs::symlink;
+
+    let folder = Folder::with_table();
+    folder.ok(&["put", "t", "a", "f", "q", "v"]);
+    let precious = folder.write(
+        "precious",
+        "mine, and longer than what a store writes to its small files, ".repeat(9),
+    );
+    for file in ["LOCK", "closed"] {
+        let path = folder.path("store").join(file);
+        std::fs::remove_file(&path).unwrap();
+        symlink(&precious, &path).unwrap();
+        folder.run(&["scan", "t"]);
+        let ran = folder.run(&["put", "t", "b", "f", "q", "v"]);
+        assert!(ran.err.contains("symbolic link"), "{file}: {ran:?}");
+        assert!(folder.read("precious").starts_with("mine"), "{file}");
+        assert!(folder.read("precious").ends_with("files, "), "{file}");
+        std::fs::remove_file(&path).unwrap();
+    }
+    // A checkpoint is built beside its destination, where others may write.
+    std::fs::create_dir(folder.path("copy.partial")).unwrap();
+    symlink(&precious, folder.path("copy.partial/LOCK")).unwrap();
+    let copy = folder.text("copy");
+    assert!(
+        folder
+            .fails(1, &["checkpoint", &copy])
+            .contains("symbolic link")
+    );
+    // The first file of a new store.
+    std::fs::create_dir(folder.path("new")).unwrap();
+    symlink(folder.path("elsewhere"), folder.path("new/catalog.new")).unwrap();
+    let new = folder.text("new");
+    folder.run(&["--data", &new, "table", "create", "t"]);
+    assert!(!folder.path("elsewhere").exists());
+    assert!(folder.read("precious").ends_with("files, "));
+}
+
+#[test]
+fn files_of_the_user_are_not_made_among_those_of_a_store() {
+    let folder = Folder::with_table();
+    folder.ok(&["put", "t", "a", "f", "q", "v"]);
+    folder.write("data.csv", "id,n\n1,x\n");
+    for file in [
+        "store/wal/0000000000000009.wal",
+        "store/closed",
+        "store/files/0000000000000009.sorted",
+    ] {
+        let target = folder.text(file);
+        for arguments in [
+            &["export", "t", &target, "--force", "--format", "csv"][..],
+            &[
+                "import",
+                "t",
+                "data.csv",
+                "--row",
+                "id",
+                "--rejects",
+                &target,
+            ],
+        ] {
+            let error = folder.fails(1, arguments);
+            assert!(error.contains("part of a store"), "{arguments:?}: {error}");
+        }
+    }
+    folder.ok(&["scan", "t"]);
+    let beside = folder.text("store/of-mine.tsv");
+    folder.ok(&["export", "t", &beside]);
+    assert!(folder.path("store/of-mine.tsv").exists());
+}

@@ -1,6 +1,7 @@
 //! Errors of the query engine as those of the data model.
 
 mod functions;
+mod reasons;
 
 use datafusion::error::DataFusionError;
 use ostrakon_cell::{Error, ErrorKind};
@@ -141,79 +142,6 @@ pub(crate) fn plain(message: &str) -> String {
     line
 }
 
-/// What to say instead of a message about a subquery that names parts of the engine, or names that it has made up.
-fn about_subquery(reason: &str) -> Option<&'static str> {
-    const MADE_UP: [&str; 4] = [
-        "__correlated_sq_",
-        "__scalar_sq_",
-        "__compared_",
-        "__sorted_",
-    ];
-    if reason.contains("Correlated scalar subquery must be aggregated") {
-        return Some(
-            "a query as a value that names columns of the outer query has to be an aggregate, which has one row: aggregate it, \
-             as in (SELECT max(…) …), or write a join",
-        );
-    }
-    if reason.contains("Correlated scalar subquery can only be used") {
-        return Some(
-            "a query as a value that names columns of the outer query can stand in WHERE, HAVING and the list of SELECT, and \
-             not in ON: move the condition to WHERE, or write a join",
-        );
-    }
-    let is_made_up = MADE_UP.iter().any(|name| reason.contains(name));
-    is_made_up.then_some(
-        "the query engine cannot run this subquery: give what it computes a name with AS, leave out DISTINCT, or write a join",
-    )
-}
-
-/// What to say about two columns of one name.
-fn about_names(reason: &str) -> Option<String> {
-    let (_, rest) = reason.split_once("unqualified field name ")?;
-    let name = rest.strip_suffix(" which would be ambiguous")?;
-    Some(format!(
-        "two columns of a query are called {name}: give one of them another name with AS"
-    ))
-}
-
-/// What to say about a name that several relations have.
-fn about_relations(reason: &str) -> Option<String> {
-    let (_, name) = reason.split_once("Ambiguous reference to unqualified field ")?;
-    Some(format!(
-        "several relations of the query have a column {name}: write the relation before it, as in `relation.{name}`"
-    ))
-}
-
-/// What to say about a column that there is under a name with other letters.
-fn about_letters(reason: &str) -> Option<String> {
-    let (before, rest) = reason.split_once(" Column names are case sensitive.")?;
-    let (_, after) = rest.split_once("enable_ident_normalization configuration.")?;
-    Some(format!(
-        "{before} A name with upper-case letters is written in double quotes.{after}"
-    ))
-}
-
-/// What to say about a type that there is not.
-fn about_type(reason: &str) -> Option<String> {
-    let (_, name) = reason.split_once("Unsupported SQL type ")?;
-    Some(format!(
-        "there is no type {name}: use BIGINT, BIGINT UNSIGNED, DOUBLE, BOOLEAN, DATE, TIMESTAMP, VARCHAR or BYTEA"
-    ))
-}
-
-/// What to say about `-x` of a value that has no sign.
-const NEGATION: &str = "only numbers with a sign, intervals and times can be negated: write 0 - x for a BIGINT UNSIGNED";
-
-/// What to say about a column that is neither a group nor aggregated.
-fn about_groups(reason: &str) -> Option<String> {
-    let (before, _) = reason.split_once("\" must appear in the GROUP BY clause")?;
-    let (_, column) = before.rsplit_once('"')?;
-    let name = column.rsplit('.').next().unwrap_or(column);
-    Some(format!(
-        "the column {column} is selected, but is not in GROUP BY: add it there, or aggregate it, as in max({name})"
-    ))
-}
-
 fn described(error: &DataFusionError) -> Error {
     let reason = plain(&error.strip_backtrace());
     match error.find_root() {
@@ -246,7 +174,7 @@ fn described(error: &DataFusionError) -> Error {
             Error::invalid("the statement has parameters, and no values were given for them")
         }
         DataFusionError::NotImplemented(_) => {
-            let reason = about_type(&reason).unwrap_or(reason);
+            let reason = reasons::of_gap(&reason).unwrap_or(reason);
             Error::new(ErrorKind::Unsupported, "the query engine cannot do that")
                 .with("reason", reason)
         }
@@ -261,16 +189,7 @@ fn described(error: &DataFusionError) -> Error {
             )
         }
         DataFusionError::Plan(_) | DataFusionError::SchemaError(..) => {
-            let better = about_subquery(&reason).map(str::to_owned);
-            let better = better.or_else(|| about_names(&reason));
-            let better = better.or_else(|| about_relations(&reason));
-            let better = better.or_else(|| about_letters(&reason));
-            let better = better.or_else(|| about_groups(&reason));
-            let better = better.or_else(|| {
-                reason
-                    .contains("Unary operator '-' only supports")
-                    .then(|| NEGATION.to_owned())
-            });
+            let better = reasons::of_plan(&reason);
             let better = better.or_else(|| functions::about_function(&reason));
             let reason = better.unwrap_or(reason);
             Error::invalid("the statement cannot be run").with("reason", reason)
@@ -305,21 +224,6 @@ mod tests {
         let value = format!("Cannot cast string '{}' to Int64", full());
         let error = of_query(DataFusionError::Execution(value));
         assert_eq!(error.kind(), ErrorKind::InvalidArgument);
-    }
-
-    #[test]
-    fn columns_outside_of_groups_are_named() {
-        let engine = "Column in SELECT must be in GROUP BY or an aggregate function: While expanding wildcard, column \
-                      \"events.web.client\" must appear in the GROUP BY clause or must be part of an aggregate function, \
-                      currently only \"count(Int64(1))\" appears in the SELECT clause satisfies this requirement";
-        assert_eq!(
-            about_groups(engine).as_deref(),
-            Some(
-                "the column events.web.client is selected, but is not in GROUP BY: add it there, or aggregate it, as in \
-                 max(client)"
-            )
-        );
-        assert_eq!(about_groups("No field named a"), None);
     }
 
     #[test]

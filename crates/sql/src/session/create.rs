@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use datafusion::arrow::array::{ArrayRef, RecordBatch, UInt64Array};
-use datafusion::arrow::datatypes::Field;
+use datafusion::arrow::datatypes::{Field, Fields};
 use datafusion::common::{
     Column as ColumnName, Constraint, Result as QueryResult, TableReference, plan_err,
 };
@@ -15,13 +15,14 @@ use datafusion::physical_plan::SendableRecordBatchStream;
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::sql::parser::Statement;
 use datafusion::sql::sqlparser::ast::{
-    CreateTableOptions, Expr as AstExpr, ObjectType, SqlOption, Statement as Ast, TableConstraint,
-    Value,
+    CreateTableOptions, Expr as AstExpr, Ident, ObjectType, SqlOption, Statement as Ast,
+    TableConstraint, Value,
 };
 use futures_util::StreamExt;
 use ostrakon_cell::{Error, ErrorKind, Result, TableOptions};
 
 use super::change::{counted, external};
+use super::letters::only_spelling;
 use super::open::nothing;
 use super::unfinished::Unfinished;
 use super::{SqlSession, insertion};
@@ -144,7 +145,7 @@ fn label_option(options: CreateTableOptions) -> QueryResult<Option<String>> {
 }
 
 /// The columns of the primary key of a table that a query fills.
-fn primary_key(constraints: Vec<TableConstraint>) -> QueryResult<Vec<String>> {
+fn primary_key(constraints: Vec<TableConstraint>) -> QueryResult<Vec<Ident>> {
     let mut key = Vec::new();
     for constraint in constraints {
         let TableConstraint::PrimaryKey(primary) = constraint else {
@@ -154,26 +155,34 @@ fn primary_key(constraints: Vec<TableConstraint>) -> QueryResult<Vec<String>> {
             let AstExpr::Identifier(name) = column.column.expr else {
                 return plan_err!("the primary key consists of columns");
             };
-            key.push(match name.quote_style {
-                Some(_) => name.value,
-                None => name.value.to_lowercase(),
-            });
+            key.push(name);
         }
     }
     Ok(key)
 }
 
+/// The column with this name: without quotes, in small letters, or else the only one that differs in case.
+fn place_of(fields: &Fields, name: &Ident) -> Option<usize> {
+    let place = |name: &str| fields.iter().position(|field| field.name() == name);
+    match name.quote_style {
+        Some(_) => place(&name.value),
+        None => place(&name.value.to_lowercase()).or_else(|| {
+            let names = fields.iter().map(|field| field.name().as_str());
+            place(&only_spelling(names, &name.value)?)
+        }),
+    }
+}
+
 /// The schema of a new table.
 fn schema_of(
     create: &CreateMemoryTable,
-    key: &[String],
+    key: &[Ident],
     label: Option<String>,
 ) -> Result<RecordSchema> {
     let fields = create.input.schema().fields();
     let mut keys = Vec::new();
     for name in key {
-        let place = fields.iter().position(|field| field.name() == name);
-        keys.push(place.ok_or_else(|| {
+        keys.push(place_of(fields, name).ok_or_else(|| {
             Error::invalid("the primary key names a column that the query does not return")
                 .with("column", name)
         })?);

@@ -19,6 +19,7 @@ use datafusion::sql::parser::Statement;
 use datafusion::sql::sqlparser::ast::{Expr, Set, Statement as Ast, Value};
 use ostrakon_cell::{Authorizations, Error, ErrorKind, Result, Source};
 
+use super::letters::{self, RESPELLED_MAX};
 use super::memory::QueryMemory;
 use super::statement::{Kind, parse_statements};
 use super::temporary::TemporaryFiles;
@@ -82,6 +83,8 @@ impl SqlSession {
             .with_default_catalog_and_schema(MAIN, PUBLIC)
             .with_create_default_catalog_and_schema(false);
         let settings = config.options_mut();
+        // For columns that are found in other letters.
+        settings.sql_parser.collect_spans = true;
         // What each sort keeps back to merge its spilled parts; the engine's default is more than small sessions have.
         let reserve = options.memory_bytes / (8 * threads);
         settings.execution.sort_spill_reservation_bytes = reserve.min(10 << 20);
@@ -165,17 +168,37 @@ impl SqlSession {
             self.set(&statement.statement)?;
             return Ok(nothing());
         }
-        let outcome = match statement.kind {
-            Kind::Insert => change::insert(self, statement.statement.clone()).await,
-            Kind::Update => update::update(self, statement.statement.clone()).await,
-            Kind::Delete => change::delete(self, statement.statement.clone()).await,
-            Kind::CreateTable => create::create(self, statement.statement.clone()).await,
-            Kind::DropTable => create::drop_tables(self, &statement.statement),
-            Kind::Read | Kind::Set => self.read(statement.statement.clone()).await,
-        };
-        match outcome {
-            Ok(stream) => Ok(stream),
-            Err(error) => Err(self.explained(error, &statement.statement).await),
+        let kind = statement.kind;
+        let mut statement = statement.statement;
+        for _ in 0..RESPELLED_MAX {
+            let error = match self.start_statement(kind, &statement).await {
+                Ok(stream) => return Ok(stream),
+                Err(error) => error,
+            };
+            match letters::respelled(&error, &statement) {
+                Some(respelled) => statement = respelled,
+                None => return Err(self.explained(error, &statement).await),
+            }
+        }
+        Err(Error::new(
+            ErrorKind::InvalidArgument,
+            "too many columns of the statement are written in other letters: write their names in double quotes",
+        )
+        .with("limit", RESPELLED_MAX))
+    }
+
+    async fn start_statement(
+        &self,
+        kind: Kind,
+        statement: &Statement,
+    ) -> QueryResult<SendableRecordBatchStream> {
+        match kind {
+            Kind::Insert => change::insert(self, statement.clone()).await,
+            Kind::Update => update::update(self, statement.clone()).await,
+            Kind::Delete => change::delete(self, statement.clone()).await,
+            Kind::CreateTable => create::create(self, statement.clone()).await,
+            Kind::DropTable => create::drop_tables(self, statement),
+            Kind::Read | Kind::Set => self.read(statement.clone()).await,
         }
     }
 

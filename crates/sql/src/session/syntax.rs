@@ -12,7 +12,7 @@ use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::tokenizer::{Token, Tokenizer};
 use ostrakon_cell::{Error, ErrorKind, Result};
 
-use super::{casts, dialect, file_calls, ignored, names, using};
+use super::{casts, dialect, fetch, file_calls, ignored, names, using};
 
 /// The deepest expression. Plans are walked by recursion, and a stack that overflows ends the process.
 const DEPTH_MAX: usize = 500;
@@ -23,6 +23,7 @@ const QUERIES_MAX: usize = 200;
 /// Corrects a statement.
 ///
 /// * `TIMESTAMP` is of microseconds, as in tables. The engine's default of nanoseconds ends in 2262.
+/// * FETCH FIRST is LIMIT.
 /// * BINARY, VARBINARY and BLOB, which the engine does not know, are BYTEA.
 /// * Columns that the engine would give one name have two, and those of the outermost query are named as they are written.
 ///
@@ -105,6 +106,9 @@ impl VisitorMut for Correction {
         }
         if self.named > QUERIES_MAX {
             return ControlFlow::Break(too_many("WITH"));
+        }
+        if let Err(error) = fetch::as_limit(query) {
+            return ControlFlow::Break(error);
         }
         names::sort_distinct_by_names(query);
         names::name_casts(query);

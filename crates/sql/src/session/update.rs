@@ -16,6 +16,7 @@ use ostrakon_cell::{Error, ErrorKind, Result};
 
 use super::SqlSession;
 use super::change::{Rows, changed, counted, external};
+use super::letters::only_spelling;
 use super::selected::Selected;
 use crate::checked::stored;
 use crate::records::{Changed, ColumnType, RecordSchema, RecordWriter};
@@ -81,7 +82,7 @@ fn assigned(schema: &RecordSchema, alias: &str, assignments: Vec<Assignment>) ->
     let mut values: Vec<Option<AstExpr>> = schema.columns.iter().map(|_| None).collect();
     let mut label = None;
     for assignment in assignments {
-        let name = target(alias, &assignment)?;
+        let name = spelled(schema, target(alias, &assignment)?);
         let place = schema.columns.iter().position(|column| column.name == name);
         let value = match place {
             _ if schema.label.as_ref() == Some(&name) => &mut label,
@@ -187,7 +188,7 @@ fn item(name: &str, expr: AstExpr) -> SelectItem {
 }
 
 /// The name of the column that has a new value.
-fn target(alias: &str, assignment: &Assignment) -> Result<String> {
+fn target<'a>(alias: &str, assignment: &'a Assignment) -> Result<&'a Ident> {
     let refused = |why: &'static str| Err(Error::invalid(why).with("column", &assignment.target));
     let AssignmentTarget::ColumnName(name) = &assignment.target else {
         return Err(Error::new(
@@ -200,10 +201,19 @@ fn target(alias: &str, assignment: &Assignment) -> Result<String> {
         return refused("SET takes names of columns");
     };
     match parts.as_slice() {
-        [column] => Ok(normal(column)),
-        [relation, column] if normal(relation) == alias => Ok(normal(column)),
+        [column] => Ok(*column),
+        [relation, column] if normal(relation) == alias => Ok(*column),
         _ => refused("UPDATE sets columns of its own table: name them without another relation"),
     }
+}
+
+/// A column as the table spells it: without quotes, in other letters if no column has the name in small ones.
+fn spelled(schema: &RecordSchema, column: &Ident) -> String {
+    let name = normal(column);
+    if column.quote_style.is_some() || schema.names().any(|one| one == name) {
+        return name;
+    }
+    only_spelling(schema.names(), &name).unwrap_or(name)
 }
 
 /// A name as the engine reads it.

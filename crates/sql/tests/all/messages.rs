@@ -258,3 +258,38 @@ fn bytes_have_the_names_that_other_systems_give_them() {
         rows(&session, "DROP TABLE b");
     }
 }
+
+#[test]
+fn what_the_engine_cannot_do_is_answered_with_what_to_write() {
+    let source = store();
+    let session = session(&source);
+    table(&session);
+    for (statement, advice) in [
+        (
+            "SELECT k * INTERVAL '1 day' FROM t",
+            "CAST(n || ' days' AS INTERVAL)",
+        ),
+        (
+            "SELECT INTERVAL '1 day' / 2",
+            "CAST(n || ' days' AS INTERVAL)",
+        ),
+        (
+            "SELECT k FROM t WHERE (k, v) IN (SELECT k, v FROM t)",
+            "write EXISTS",
+        ),
+        (
+            "INSERT INTO t (k) VALUES (1) RETURNING k",
+            "select the records by their keys",
+        ),
+        ("SELECT s COLLATE \"C\" FROM texts", "ordered by its bytes"),
+        (
+            "SELECT * FROM texts PIVOT (max(k) FOR s IN ('a'))",
+            "FILTER (WHERE",
+        ),
+    ] {
+        let said = refusal(&session, statement);
+        assert!(said.contains(advice), "{statement}: {said}");
+    }
+    let days = "SELECT DATE '2024-01-01' + CAST(column1 || ' days' AS INTERVAL) AS day FROM (VALUES (1), (31)) v";
+    assert_eq!(rows(&session, days).len(), 2);
+}

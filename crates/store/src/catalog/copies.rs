@@ -216,8 +216,9 @@ impl<'a> Copies<'a> {
             }),
             (Err(first), Err(mirror)) => Err(match (first.kind(), mirror.kind()) {
                 (ErrorKind::NotFound, ErrorKind::NotFound) => open::not_a_store(self.vfs, self.dir),
-                (ErrorKind::NotFound, _) => mirror,
-                (_, ErrorKind::NotFound) => first,
+                // The path of the error is that of the copy that is there.
+                (ErrorKind::NotFound, _) => mirror.with("its mirror", "the other copy is missing"),
+                (_, ErrorKind::NotFound) => first.with("its mirror", "missing"),
                 _ => first.with("its mirror", "damaged as well"),
             }),
         }

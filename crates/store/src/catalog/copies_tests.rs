@@ -317,7 +317,13 @@ fn something_else_in_the_place_of_the_catalog_does_not_hide_its_mirror() {
         assert_eq!(everything(&catalog), content, "{what}");
         assert_eq!(catalog.check_copies(&*vfs, dir).unwrap(), [], "{what}");
     };
-    for (what, target) in [("loop", "catalog"), ("dangling link", "nowhere")] {
+    let long = "n".repeat(300);
+    for (what, target) in [
+        ("loop", "catalog"),
+        ("dangling link", "nowhere"),
+        ("link below a file", "catalog.mirror/x"),
+        ("link that is too long", &*long),
+    ] {
         vfs.remove(&first).unwrap();
         std::os::unix::fs::symlink(target, &first).unwrap();
         is_made_anew(what);

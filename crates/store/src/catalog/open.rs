@@ -141,7 +141,15 @@ impl Catalog {
 
     /// Whether `dir` holds a catalog, or its mirror, and so a store.
     pub fn is_present(vfs: &dyn Vfs, dir: &Path) -> StoreResult<bool> {
-        Ok(vfs.exists(&dir.join(FILE_NAME))? || vfs.exists(&dir.join(MIRROR_NAME))?)
+        let mirror = || vfs.exists(&dir.join(MIRROR_NAME));
+        match vfs.exists(&dir.join(FILE_NAME)) {
+            Ok(is_there) => Ok(is_there || mirror()?),
+            // A symbolic link that leads nowhere does not hide the mirror.
+            Err(error) => match mirror() {
+                Ok(true) => Ok(true),
+                _ => Err(error),
+            },
+        }
     }
 
     /// Returns an error unless a store may be created in `dir`, which must exist and be empty
@@ -353,6 +361,11 @@ impl Catalog {
     /// deleted before new files are written.
     pub fn new_file_id(&self) -> FileId {
         FileId(self.next_file.fetch_add(1, Ordering::Relaxed))
+    }
+
+    /// The last id that was issued, by this catalog or an earlier one of the store.
+    pub fn last_file_id(&self) -> FileId {
+        FileId(self.next_file.load(Ordering::Relaxed).saturating_sub(1))
     }
 
     /// Issues no id up to `last` any more.

@@ -236,8 +236,8 @@ impl Run {
                 .extend(run.marks.iter().map(|mark| mark - base));
             merged.chunks.extend_from_slice(&run.chunks);
         }
-        // A stable sort detects the sorted runs and merges them. Among equal rows marks are in the order of their keys,
-        // so whole marks would not look sorted.
+        // A stable sort detects the sorted runs and merges them. Marks of equal rows are in key order, so sorting by the
+        // whole mark would find no sorted runs.
         merged.marks.sort_by_key(|&mark| mark_row(mark));
         merged.merge_ties(runs);
         merged

@@ -17,7 +17,7 @@ use super::closed::Closed;
 use super::accept_loss::end_log;
 use super::recovery::{Recovered, known_log, recover};
 use crate::cache::{BlockCache, CacheOptions};
-use crate::catalog::{Catalog, CatalogIdentity, FileId};
+use crate::catalog::{Catalog, CatalogIdentity};
 use crate::clock::{Clock, Random, SystemClock};
 use crate::commit::{LogShared, LogThread};
 use crate::compaction::{BySizeRatio, ChooseFiles};
@@ -167,7 +167,7 @@ impl Store {
         let is_new = !Catalog::is_present(&*vfs, &dir)?;
         if is_new && (!options.create || options.read_only) {
             return Err(Error::not_found(
-                "there is no store in this directory: choose another directory, or allow that a store is created",
+                "there is no store in this directory: choose another directory, or create a store here",
             )
             .with("directory", dir.display()));
         }
@@ -251,7 +251,7 @@ impl Store {
             // Before recovery, which may flush.
             let known: Vec<_> = context.catalog.view()?.files()?;
             let is_known = |id| known.binary_search_by_key(&id, |file| file.id).is_ok();
-            let last = known.last().map_or(FileId(0), |file| file.id);
+            let last = context.catalog.last_file_id();
             if let Some(largest) = context.files.delete_leftovers(last, is_known)? {
                 // A remaining handle of the previous store may still delete a file by this name:
                 // never give the name to another file.

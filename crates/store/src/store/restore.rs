@@ -84,13 +84,11 @@ impl Store {
         })
     }
 
-    /// Moves what is at `target` away unless it is a file or a link, which would be replaced: a directory would not.
+    /// Moves what is at `target` away unless it is a file, or a link to one, which would be replaced: a directory would not.
     fn clear(&self, target: &Path) -> StoreResult<()> {
         let vfs = &self.context.vfs;
         let is_file = |error: Error| error.kind() != ErrorKind::Corruption;
-        // Of a link that leads to itself nobody can say that it exists.
-        let stays =
-            vfs.open(target).err().is_none_or(is_file) || !vfs.exists(target).unwrap_or(false);
+        let stays = vfs.open(target).err().is_none_or(is_file);
         match stays {
             true => Ok(()),
             false => move_to_lost(&self.context, target).map(drop),

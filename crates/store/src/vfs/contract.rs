@@ -69,7 +69,8 @@ pub trait Vfs: Send + Sync + Debug {
     /// Removes an empty directory.
     fn remove_dir(&self, dir: &Path) -> StoreResult<()>;
 
-    /// Whether a file or directory has this name, even if it cannot be opened: a symbolic link that leads to itself.
+    /// Whether a file or directory has this name, even if it cannot be opened, such as a symbolic link that leads to
+    /// itself. One that leads nowhere counts as absent.
     fn exists(&self, path: &Path) -> StoreResult<bool>;
 
     /// Length of a file in bytes.

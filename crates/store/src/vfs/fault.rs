@@ -77,6 +77,21 @@ pub fn io_error(operation: Operation, path: &Path, cause: io::Error) -> Error {
         .with_source(cause)
 }
 
+/// As [`io_error`], for a file that is written in place, and not through a symbolic link: a link in a store that was
+/// unpacked or prepared by another user could name any file.
+#[must_use]
+pub fn not_followed(operation: Operation, path: &Path, cause: io::Error) -> Error {
+    if cause.raw_os_error() != Some(Errno::LOOP.raw_os_error()) {
+        return io_error(operation, path, cause);
+    }
+    Error::invalid(
+        "a symbolic link is in the place of this file, and stores write through none: remove the link, or put the file \
+         itself there",
+    )
+    .with("file", path.display())
+    .with_source(cause)
+}
+
 /// Whether `error`, of reading a file, proves that its content is lost: the file is damaged or missing, or the device
 /// cannot read it. Another error of the system may be gone at the next attempt (memory, network, time limits).
 #[must_use]

@@ -19,7 +19,7 @@ use rustix::fs::{FlockOperation, OFlags};
 use rustix::io::Errno;
 
 use super::contract::FileLock;
-use super::fault::{Operation, check_process, io_error};
+use super::fault::{Operation, check_process, io_error, not_followed};
 use crate::error::{Error, ErrorKind, StoreResult};
 
 /// Whether the holder of a lock writes.
@@ -49,12 +49,12 @@ struct RealLock {
     process: u32,
 }
 
-/// A pipe in the place of the file would be waited for.
+/// A pipe in the place of the file would be waited for, and the target of a link be overwritten.
 fn for_reading() -> OpenOptions {
     let mut options = OpenOptions::new();
     options
         .read(true)
-        .custom_flags(OFlags::NONBLOCK.bits().cast_signed());
+        .custom_flags((OFlags::NONBLOCK | OFlags::NOFOLLOW).bits().cast_signed());
     options
 }
 
@@ -84,11 +84,11 @@ pub(super) fn take(path: &Path, mode: Mode) -> StoreResult<Box<dyn FileLock>> {
     };
     let file = opened.map_err(|e| {
         let is_directory = e.kind() == std::io::ErrorKind::IsADirectory;
-        let error = io_error(Operation::Lock, path, e);
+        let error = not_followed(Operation::Lock, path, e);
         match is_directory {
             true => error.with(
                 "hint",
-                "move the directory away: a file of this name is made anew",
+                "move the directory away; the file is then made anew",
             ),
             false => error,
         }

@@ -20,7 +20,9 @@ pub use contract::{
     StreamingFile, Vfs, WritableFile,
 };
 pub use copy::{copy_file, remove_tree};
-pub use fault::{Operation, check_process, io_error, is_loss, poisoned, short_file, this_process};
+pub use fault::{
+    Operation, check_process, io_error, is_loss, not_followed, poisoned, short_file, this_process,
+};
 pub use memory::MemoryVfs;
 pub use names::WatchedNames;
 pub use real::{RealVfs, machine_memory_bytes};

@@ -21,7 +21,7 @@ use super::contract::{
     Vfs, WritableFile,
 };
 use super::direct::{self, DirectReader, DirectWriter};
-use super::fault::{Operation, io_error, short_file};
+use super::fault::{Operation, io_error, not_followed, short_file};
 use super::lock::{self, Mode};
 use super::system;
 use crate::error::{Error, StoreResult};
@@ -99,8 +99,9 @@ impl Vfs for RealVfs {
             .write(true)
             .create(true)
             .truncate(false)
+            .custom_flags(OFlags::NOFOLLOW.bits().cast_signed())
             .open(path)
-            .map_err(|e| io_error(Operation::Create, path, e))?;
+            .map_err(|e| not_followed(Operation::Create, path, e))?;
         Ok(Arc::new(RealFile {
             file,
             path: path.to_owned(),

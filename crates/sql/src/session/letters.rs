@@ -1,0 +1,163 @@
+//! Columns whose names have upper-case letters, as the headers of many files do.
+//!
+//! The engine reads names without quotes in lower case. A column that it does not find by such a name is written as the
+//! only one that differs from it in case, and the statement is planned again. What the engine finds stays as it is, so no
+//! statement that can be planned changes its meaning.
+
+use std::collections::BTreeSet;
+use std::ops::ControlFlow;
+
+use datafusion::common::{Column, SchemaError, Span};
+use datafusion::error::DataFusionError;
+use datafusion::sql::parser::Statement;
+use datafusion::sql::sqlparser::ast::{
+    Expr, Ident, ObjectNamePart, Statement as Ast, visit_expressions_mut,
+};
+
+/// The most columns of a statement that are found in this way: each is one more plan.
+pub(super) const RESPELLED_MAX: usize = 200;
+
+/// The statement with the column that `error` misses as the relation spells it; `None` if the error is another one, or no
+/// column or several could be meant.
+pub(super) fn respelled(error: &DataFusionError, statement: &Statement) -> Option<Statement> {
+    let missed = missed(error, None)?;
+    let name = spelling_in(
+        missed.valid.iter().filter(|column| missed.may_be(column)),
+        &missed.column.name,
+    )?;
+    let mut statement = statement.clone();
+    let ast = ast_of(&mut statement)?;
+    let mut found = missed.span.is_none() && respell_target(ast, &missed.column.name, &name);
+    let _: ControlFlow<()> = visit_expressions_mut(ast, |expr| {
+        if let Some(ident) = missed.identifier(expr) {
+            ident.value.clone_from(&name);
+            ident.quote_style = Some('"');
+            found = true;
+        }
+        ControlFlow::Continue(())
+    });
+    found.then_some(statement)
+}
+
+/// Respells a column that an INSERT names before its rows. The engine does not say where it misses one.
+fn respell_target(ast: &mut Ast, name: &str, spelled: &str) -> bool {
+    let Ast::Insert(insert) = ast else {
+        return false;
+    };
+    let parts = insert.columns.iter_mut().flat_map(|column| &mut column.0);
+    let mut found = false;
+    for part in parts {
+        if let ObjectNamePart::Identifier(ident) = part
+            && ident.quote_style.is_none()
+            && ident.value.to_ascii_lowercase() == name
+        {
+            spelled.clone_into(&mut ident.value);
+            ident.quote_style = Some('"');
+            found = true;
+        }
+    }
+    found
+}
+
+/// The only spelling of `name` among columns.
+fn spelling_in<'a>(columns: impl Iterator<Item = &'a Column>, name: &str) -> Option<String> {
+    only_spelling(columns.map(|column| column.name.as_str()), name)
+}
+
+/// The only one of these names that differs from `name` in case alone.
+pub(super) fn only_spelling<'a>(
+    names: impl Iterator<Item = &'a str>,
+    name: &str,
+) -> Option<String> {
+    let wanted = name.to_lowercase();
+    let spelled: BTreeSet<&str> = names.filter(|one| one.to_lowercase() == wanted).collect();
+    match spelled.first() {
+        Some(one) if spelled.len() == 1 => Some((*one).to_owned()),
+        _ => None,
+    }
+}
+
+/// A column that a relation does not have.
+struct Missed<'a> {
+    column: &'a Column,
+    /// Where the statement names it, if the engine says so.
+    span: Option<Span>,
+    valid: &'a [Column],
+}
+
+fn missed(error: &DataFusionError, span: Option<Span>) -> Option<Missed<'_>> {
+    match error {
+        DataFusionError::Diagnostic(diagnostic, inner) => missed(inner, diagnostic.span.or(span)),
+        DataFusionError::Context(_, inner) => missed(inner, span),
+        // Several items of a SELECT.
+        DataFusionError::Collection(errors) => errors.iter().find_map(|error| missed(error, span)),
+        DataFusionError::SchemaError(inner, _) => match &**inner {
+            SchemaError::FieldNotFound {
+                field,
+                valid_fields,
+            } => Some(Missed {
+                column: field,
+                // Either the error knows the place, or the column.
+                span: span.or_else(|| field.spans().first()),
+                valid: valid_fields,
+            }),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+impl Missed<'_> {
+    /// Whether a column is of the relation that the statement names.
+    fn may_be(&self, column: &Column) -> bool {
+        match (&self.column.relation, &column.relation) {
+            (None, _) => true,
+            (Some(named), Some(other)) => named.resolved_eq(other),
+            (Some(_), None) => false,
+        }
+    }
+
+    /// The name of the column in an expression that is this one, if it has no quotes.
+    fn identifier<'e>(&self, expr: &'e mut Expr) -> Option<&'e mut Ident> {
+        let (span, ident) = match expr {
+            Expr::Identifier(ident) => (Span::try_from_sqlparser_span(ident.span), ident),
+            Expr::CompoundIdentifier(idents) => {
+                let spans = idents.iter().map(|ident| ident.span);
+                let span = Span::union_iter(spans.filter_map(Span::try_from_sqlparser_span));
+                (span, idents.last_mut()?)
+            }
+            _ => return None,
+        };
+        let is_it = span.is_some()
+            && span == self.span
+            && ident.quote_style.is_none()
+            && ident.value.to_ascii_lowercase() == self.column.name;
+        is_it.then_some(ident)
+    }
+}
+
+fn ast_of(statement: &mut Statement) -> Option<&mut Ast> {
+    match statement {
+        Statement::Statement(ast) => Some(ast),
+        Statement::Explain(explain) => ast_of(&mut explain.statement),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_spelling_is_taken_and_several_are_not() {
+        let of = |names: &[&str]| only_spelling(names.iter().copied(), "größe");
+        assert_eq!(of(&["Größe", "b"]).as_deref(), Some("Größe"));
+        assert_eq!(of(&["Größe", "GrÖße"]), None);
+        assert_eq!(
+            of(&["Größe", "Größe"]).as_deref(),
+            Some("Größe"),
+            "of two relations"
+        );
+        assert_eq!(of(&["b"]), None);
+    }
+}
