@@ -290,7 +290,7 @@ fn ranks_sort_their_parts_and_one_import_takes_them_all() {
     assert!(page.contains("100,000,000 database inserts") && page.contains("here, 2 ranks"));
     // A rank that fails reports the reason.
     let err = folder.fails(
-        2,
+        1,
         &[
             "lab",
             "rank",

@@ -171,15 +171,14 @@ fn rejected_lines_replace_nothing_but_rejected_lines() {
             rejects,
         ])
     };
-    for file in ["notes.txt", "store/catalog"] {
+    for (file, reason) in [
+        ("notes.txt", "content that is not rejected lines"),
+        ("store/catalog", "part of a store"),
+    ] {
         let before = std::fs::read(folder.text(file)).unwrap();
         let ran = import(file);
         assert_eq!(ran.code, 1, "{}", ran.err);
-        assert!(
-            ran.err.contains("content that is not rejected lines"),
-            "{}",
-            ran.err
-        );
+        assert!(ran.err.contains(reason), "{}", ran.err);
         assert_eq!(std::fs::read(folder.text(file)).unwrap(), before);
     }
     // Of an earlier run, of one that was killed while it began, and a new file.
