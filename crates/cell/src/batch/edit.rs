@@ -87,6 +87,15 @@ impl Batch {
         keep: impl FnMut(&Self, usize) -> bool,
     ) -> Result<()> {
         self.retain_from(mark.entries, keep);
+        self.forget_dropped_since(mark)
+    }
+
+    /// Frees every byte and label of the entries that were dropped since `mark`. Entries from before `mark` must not be
+    /// among them.
+    ///
+    /// # Errors
+    /// When the arena would pass 4 GiB.
+    pub fn forget_dropped_since(&mut self, mark: Mark) -> Result<()> {
         if self.drops == mark.drops || self.slots.is_empty() {
             // Nothing was dropped, or everything is gone.
             return Ok(());

@@ -145,6 +145,10 @@ impl Vfs for SlowVfs {
         self.inner.hard_link(from, to)
     }
 
+    fn has_other_names(&self, path: &Path) -> StoreResult<bool> {
+        self.inner.has_other_names(path)
+    }
+
     fn list(&self, dir: &Path) -> StoreResult<Vec<DirectoryEntry>> {
         self.inner.list(dir)
     }

@@ -13,10 +13,10 @@ pub struct Event {
     pub(crate) row: EventRow,
     /// The time in microseconds since 1970.
     pub time: i64,
-    /// The label.
-    pub label: Vec<u8>,
-    /// Names and values in turn, each after its length. The names are UTF-8 and sorted.
-    runs: Vec<u8>,
+    /// The label; then names and values in turn, each after its length. The names are UTF-8 and sorted. One buffer, since
+    /// a query returns many events.
+    bytes: Vec<u8>,
+    label_len: usize,
 }
 
 impl Event {
@@ -25,14 +25,21 @@ impl Event {
         let mut event = Self {
             row,
             time: event_time(&row).unwrap_or_default(),
-            label: label.to_vec(),
-            runs: Vec::new(),
+            bytes: Vec::with_capacity(label.len() + value.len()),
+            label_len: label.len(),
         };
+        event.bytes.extend_from_slice(label);
         match shown.is_as_stored(value) {
-            true => event.runs.extend_from_slice(value),
-            false => event.runs = to_shown(shown.definition, value),
+            true => event.bytes.extend_from_slice(value),
+            false => put_shown(shown.definition, value, &mut event.bytes),
         }
         event
+    }
+
+    /// The label.
+    #[must_use]
+    pub fn label(&self) -> &[u8] {
+        self.bytes.get(..self.label_len).unwrap_or_default()
     }
 
     /// The value of a field.
@@ -45,14 +52,14 @@ impl Event {
 
     /// The names and values of the fields, sorted by name.
     pub fn fields(&self) -> impl Iterator<Item = (&str, &[u8])> {
-        pairs(&self.runs)
+        pairs(self.bytes.get(self.label_len..).unwrap_or_default())
             // The constructor has checked the names.
             .map(|(name, value)| (std::str::from_utf8(name).unwrap_or_default(), value))
     }
 
     /// About how much memory it takes.
     pub(super) fn memory(&self) -> usize {
-        self.runs.len() + self.label.len() + 128
+        self.bytes.len() + 128
     }
 }
 
@@ -61,7 +68,7 @@ impl fmt::Debug for Event {
         formatter
             .debug_struct("Event")
             .field("time", &self.time)
-            .field("label", &self.label)
+            .field("label", &self.label())
             .field("fields", &self.fields().collect::<Vec<_>>())
             .finish_non_exhaustive()
     }
@@ -103,14 +110,12 @@ impl<'a> Shown<'a> {
     }
 }
 
-fn to_shown(definition: &EventType, value: &[u8]) -> Vec<u8> {
-    let mut out = Vec::with_capacity(value.len());
+fn put_shown(definition: &EventType, value: &[u8], out: &mut Vec<u8>) {
     for (name, value) in pairs(value) {
         let name = String::from_utf8_lossy(name);
-        put_run(&mut out, name.as_bytes());
-        put_run(&mut out, shown(definition.kind_of(&name), value));
+        put_run(out, name.as_bytes());
+        put_run(out, shown(definition.kind_of(&name), value));
     }
-    out
 }
 
 #[cfg(test)]

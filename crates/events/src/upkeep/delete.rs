@@ -114,7 +114,7 @@ fn write_deletions(tables: &Tables, mut events: Vec<Event>) -> Result<u64> {
     let rows: Vec<EventRow> = events.iter().map(|event| event.row).collect();
     in_batch(tables, |state| {
         // Another program may have deleted some since they were read: their counts are subtracted already.
-        let labels = events.iter().map(|event| event.label.as_slice());
+        let labels = events.iter().map(Event::label);
         let stored = tables.stored(&state.snapshot, &rows, labels)?;
         let mut writer = ChangeWriter::new(tables, bin, state.begun);
         let mut deleted = 0;
@@ -127,7 +127,13 @@ fn write_deletions(tables: &Tables, mut events: Vec<Event>) -> Result<u64> {
             let fields = event
                 .fields()
                 .map(|(name, value)| (name.as_bytes(), value, tables.definition.index_of(name)));
-            writer.event(Change::Delete, &event.row, event.time, &event.label, fields)?;
+            writer.event(
+                Change::Delete,
+                &event.row,
+                event.time,
+                event.label(),
+                fields,
+            )?;
         }
         let (_, counts) = writer.close()?;
         write_counts(tables, counts, state.begun)?;

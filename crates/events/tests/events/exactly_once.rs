@@ -319,7 +319,7 @@ fn an_empty_label_field_leaves_the_visibility_to_the_type() {
     );
     let found = store.events(&everything()).expect("read");
     assert_eq!(found.len(), 1);
-    assert_eq!(found[0].label, b"a");
+    assert_eq!(found[0].label(), b"a");
     let public = Query {
         authorizations: held(&[]),
         ..everything()

@@ -212,7 +212,7 @@ pub(crate) fn read(store: &EventStore, query: &Query) -> Vec<Made> {
         .map(|event| Made {
             time: event.time,
             fields: fields_of(&event),
-            label: String::from_utf8(event.label).expect("text"),
+            label: String::from_utf8(event.label().to_vec()).expect("text"),
         })
         .collect()
 }

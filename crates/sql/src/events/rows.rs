@@ -104,7 +104,7 @@ impl EventRows {
         for (builder, content) in self.builders.iter_mut().zip(&self.columns) {
             match content {
                 Content::Time => builder.push_time(event.time),
-                Content::Label => builder.push(Some(&event.label)),
+                Content::Label => builder.push(Some(event.label())),
                 Content::Field(..) => {}
             }
         }

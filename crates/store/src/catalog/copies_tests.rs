@@ -349,3 +349,32 @@ fn something_else_in_the_place_of_the_catalog_does_not_hide_its_mirror() {
     vfs.remove_dir(&first).unwrap();
     is_made_anew("directory moved away");
 }
+
+/// Programs that save space link equal files, and the copies are equal after a clean close.
+#[test]
+fn a_copy_that_is_a_hard_link_gets_a_file_of_its_own() {
+    let [_, (_, whole, content)] = specimens();
+    let backup = Path::new(DIR).join("backup");
+    for linked in [
+        [first(), mirror()],
+        [first(), backup.clone()],
+        [mirror(), backup],
+    ] {
+        let disk = disk_with(Some(&whole), Some(&whole));
+        if disk.exists(&linked[1]).unwrap() {
+            disk.remove(&linked[1]).unwrap();
+        }
+        disk.hard_link(&linked[0], &linked[1]).unwrap();
+        let catalog = open(&disk).unwrap();
+        assert_eq!(everything(&catalog), content, "{linked:?}");
+        for path in [first(), mirror()] {
+            assert!(!disk.has_other_names(&path).unwrap(), "{linked:?}");
+        }
+        apply(&catalog, |tx| tx.create_table("new", NewTable::default()));
+        drop(catalog);
+        assert!(equal(&disk), "{linked:?}");
+        if linked[1].ends_with("backup") {
+            assert_eq!(bytes(&disk, &linked[1]), whole, "of another owner");
+        }
+    }
+}

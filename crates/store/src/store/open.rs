@@ -196,7 +196,14 @@ impl Store {
             let mut are_there = catalog.is_copy();
             for inner in &dirs {
                 are_there = are_there && vfs.exists(inner)?;
-                vfs.create_dir_all(inner)?;
+                vfs.create_dir_all(inner).map_err(|error| match error.kind() {
+                    ErrorKind::AlreadyExists => Error::corruption(
+                        "a file is in the place of this directory of the store: move it away, and restore the directory, \
+                         or the store from a checkpoint",
+                    )
+                    .with("directory", inner.display()),
+                    _ => error,
+                })?;
             }
             if !are_there {
                 vfs.sync_dir(&dir)?;

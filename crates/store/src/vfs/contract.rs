@@ -60,6 +60,13 @@ pub trait Vfs: Send + Sync + Debug {
     /// Gives a file a second name. `AlreadyExists` if the name is taken.
     fn hard_link(&self, from: &Path, to: &Path) -> StoreResult<()>;
 
+    /// Whether this file has more names than this one. What is written in place would change the file of the other name
+    /// too. A file system without hard links answers no, which is the default.
+    fn has_other_names(&self, path: &Path) -> StoreResult<bool> {
+        let _ = path;
+        Ok(false)
+    }
+
     /// The entries of a directory, sorted by name.
     fn list(&self, dir: &Path) -> StoreResult<Vec<DirectoryEntry>>;
 
@@ -139,8 +146,13 @@ pub trait Vfs: Send + Sync + Debug {
         let mut name = path.as_os_str().to_owned();
         name.push(".new");
         let temporary = PathBuf::from(name);
-        if self.exists(&temporary)? {
-            self.remove(&temporary)?;
+        match self.remove(&temporary) {
+            Err(error) if error.kind() != ErrorKind::NotFound => {
+                return Err(error
+                    .with("needed to write", path.display())
+                    .with("hint", "move away what has this name"));
+            }
+            _ => {}
         }
         let mut file = self.create(&temporary)?;
         let written = file.write_all(bytes).and_then(|()| file.sync_data());

@@ -290,6 +290,15 @@ impl Vfs for MemoryVfs {
         Ok(())
     }
 
+    fn has_other_names(&self, path: &Path) -> StoreResult<bool> {
+        let file = self.file(Operation::Inspect, path)?;
+        let nodes = self.nodes.lock();
+        let names = nodes
+            .values()
+            .filter(|node| matches!(node, Node::File(other) if Arc::ptr_eq(other, &file)));
+        Ok(names.count() > 1)
+    }
+
     fn list(&self, dir: &Path) -> StoreResult<Vec<DirectoryEntry>> {
         let nodes = self.nodes.lock();
         match nodes.get(dir) {

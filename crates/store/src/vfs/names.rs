@@ -138,6 +138,10 @@ impl Vfs for WatchedNames {
         self.making(to, || self.disk.hard_link(from, to))
     }
 
+    fn has_other_names(&self, path: &Path) -> StoreResult<bool> {
+        self.disk.has_other_names(path)
+    }
+
     fn list(&self, dir: &Path) -> StoreResult<Vec<DirectoryEntry>> {
         self.disk.list(dir)
     }

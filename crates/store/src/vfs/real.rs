@@ -8,7 +8,7 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -130,6 +130,12 @@ impl Vfs for RealVfs {
                 error
             }
         })
+    }
+
+    fn has_other_names(&self, path: &Path) -> StoreResult<bool> {
+        let metadata =
+            fs::symlink_metadata(path).map_err(|e| io_error(Operation::Inspect, path, e))?;
+        Ok(metadata.is_file() && metadata.nlink() > 1)
     }
 
     fn list(&self, dir: &Path) -> StoreResult<Vec<DirectoryEntry>> {
@@ -286,6 +292,37 @@ mod tests {
 
     use super::*;
     use crate::error::ErrorKind;
+
+    #[test]
+    fn a_file_with_two_names_is_recognized() {
+        let directory = tempfile::tempdir().unwrap();
+        let [one, other] = ["one", "other"].map(|name| directory.path().join(name));
+        fs::write(&one, "content").unwrap();
+        assert!(!RealVfs.has_other_names(&one).unwrap());
+        RealVfs.hard_link(&one, &other).unwrap();
+        assert!(RealVfs.has_other_names(&one).unwrap());
+        RealVfs.replace(&one, b"content").unwrap();
+        assert!(!RealVfs.has_other_names(&one).unwrap());
+        assert!(!RealVfs.has_other_names(&other).unwrap());
+    }
+
+    #[test]
+    fn what_stands_in_the_way_of_a_replacement_is_named() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("file");
+        let new = directory.path().join("file.new");
+        fs::create_dir(&new).unwrap();
+        let error = RealVfs.replace(&path, b"content").unwrap_err().to_string();
+        assert!(
+            error.contains("file.new") && error.contains("move away"),
+            "{error}"
+        );
+        fs::remove_dir(&new).unwrap();
+        // A link of an earlier attempt, which leads nowhere.
+        std::os::unix::fs::symlink("absent", &new).unwrap();
+        RealVfs.replace(&path, b"content").unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"content");
+    }
 
     #[test]
     fn a_read_only_directory_is_reported() {

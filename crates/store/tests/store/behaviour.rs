@@ -4,8 +4,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use ostrakon_cell::{
-    BatchWriter, BatchWriterConfig, ColumnUpdate, CompactOptions, Entry, Range, Scanner, Source,
-    Table, TableOptions,
+    BatchWriter, BatchWriterConfig, ColumnUpdate, CompactOptions, Entry, ErrorKind, Range, Scanner,
+    Source, Table, TableOptions,
 };
 use ostrakon_store::vfs::MemoryVfs;
 use ostrakon_store::{Components, Store, StoreOptions};
@@ -327,4 +327,32 @@ fn the_name_of_a_leftover_is_never_given_to_another_file() {
         4
     );
     check_all(&table, 40, b"v");
+}
+
+#[test]
+fn a_file_in_the_place_of_a_directory_is_named_with_what_to_do() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let dir = folder.path().join("store");
+    let open = |create| {
+        let options = StoreOptions {
+            create,
+            ..StoreOptions::default()
+        };
+        Store::open_with(Components::default(), &dir, options)
+    };
+    open(true).expect("created").close().expect("closed");
+    for name in ["wal", "files"] {
+        std::fs::rename(dir.join(name), folder.path().join(name)).expect("moved away");
+        std::fs::write(dir.join(name), "").expect("written");
+        let error = open(false).expect_err("no directory");
+        assert_eq!(error.kind(), ErrorKind::Corruption, "{error}");
+        let text = error.to_string();
+        assert!(
+            text.contains("move it away") && text.contains(name),
+            "{text}"
+        );
+        std::fs::remove_file(dir.join(name)).expect("removed");
+        std::fs::rename(folder.path().join(name), dir.join(name)).expect("moved back");
+    }
+    open(false).expect("as before").close().expect("closed");
 }

@@ -97,8 +97,8 @@ impl Column {
             Self::Time => show_time(event.time),
             Self::Field(name, _) => event.get(name).map_or_else(String::new, clipped),
             // An empty label is not an empty value.
-            Self::Label if event.label.is_empty() => String::new(),
-            Self::Label => clipped(&event.label),
+            Self::Label if event.label().is_empty() => String::new(),
+            Self::Label => clipped(event.label()),
         }
     }
 }
@@ -155,7 +155,7 @@ impl CsvRows<'_> {
         for column in &self.columns {
             let written = match column {
                 Column::Time => self.writer.write_field(show_time(event.time)),
-                Column::Label => self.writer.write_field(&event.label),
+                Column::Label => self.writer.write_field(event.label()),
                 Column::Field(name, FieldType::Bytes) => {
                     let value = event.get(name).unwrap_or_default();
                     self.writer.write_field(escape_controls(value).as_bytes())

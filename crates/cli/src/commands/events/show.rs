@@ -16,8 +16,8 @@ const BAR_WIDTH: u64 = 50;
 /// line begins with, and is shown again only if it is one of `fields`.
 pub(super) fn event_text(event: &Event, time: &str, fields: &[String]) -> String {
     let mut line = show_time(event.time);
-    if !event.label.is_empty() {
-        line.push_str(&format!(" [{}]", escape(&event.label)));
+    if !event.label().is_empty() {
+        line.push_str(&format!(" [{}]", escape(event.label())));
     }
     let place = |name: &str| fields.iter().position(|field| field == name);
     let is_asked_for = place(time).is_some();
@@ -54,7 +54,7 @@ pub(super) fn event_json(event: &Event) -> Value {
         fields = with_bytes(fields, &free, Some(value));
     }
     let object = json!({"time": show_time(event.time), "fields": fields});
-    with_bytes(object, "label", Some(&event.label))
+    with_bytes(object, "label", Some(event.label()))
 }
 
 /// Adds the bins without events between others; `None` if there were too many bins.

@@ -91,12 +91,13 @@ impl<I: SortedKeyValueIterator> VisibilityFilter<I> {
             }
         };
         let all = (0..out.visibility_count() as u32).all(|id| judge(out, id));
-        let hidden = out.retain_since(mark, |batch, at| {
-            all || batch
-                .slots()
-                .get(at)
-                .is_some_and(|slot| judge(batch, slot.visibility))
-        });
+        let hidden = match all {
+            true => out.forget_dropped_since(mark),
+            false => out.retain_since(mark, |batch, at| {
+                let slot = batch.slots().get(at);
+                slot.is_some_and(|slot| judge(batch, slot.visibility))
+            }),
+        };
         let met = evaluator.unparsable() - malformed_before;
         if met > 0
             && let Some(malformed) = malformed
