@@ -1,11 +1,11 @@
 //! Rows and ranges from the command line and from files.
 
 use std::fs::File;
-use std::io::{self, BufRead, BufReader};
+use std::io::{self, BufRead, BufReader, Read};
 use std::ops::Bound;
 use std::path::Path;
 
-use ostrakon_cell::{BatchLimit, ColumnSelection, Range, Reserved, ScanOptions};
+use ostrakon_cell::{BatchLimit, ColumnSelection, MAX_KEY_BYTES, Range, Reserved, ScanOptions};
 use ostrakon_events::reserved_to_events;
 
 use crate::args::{Bytes, Selection};
@@ -146,24 +146,40 @@ fn at_line(failure: Failure, file: &Path, number: usize) -> Failure {
     failure.with("file", format!("{}:{number}", file.display()))
 }
 
+/// The longest line, in bytes: two rows, each byte escaped, a tab, and a carriage return. A device may have no end of line.
+const LINE_MAX: usize = 2 * 4 * MAX_KEY_BYTES + 2;
+
 /// The non-empty lines of a file or of stdin, with their numbers.
 fn lines(file: &Path) -> Result<Vec<(usize, Vec<u8>)>> {
     let refuse = |error: io::Error| {
         Failure::io("cannot read the file", &error).with("file", file.display().to_string())
     };
-    let input: Box<dyn BufRead> = if file == Path::new("-") {
+    let mut input: Box<dyn BufRead> = if file == Path::new("-") {
         Box::new(io::stdin().lock())
     } else {
         Box::new(BufReader::new(File::open(file).map_err(refuse)?))
     };
     let mut lines = Vec::new();
-    for (at, line) in input.split(b'\n').enumerate() {
-        let mut line = line.map_err(refuse)?;
+    for number in 1.. {
+        let mut line = Vec::new();
+        let mut limited = input.by_ref().take(LINE_MAX as u64 + 1);
+        if limited.read_until(b'\n', &mut line).map_err(refuse)? == 0 {
+            break;
+        }
+        if line.last() == Some(&b'\n') {
+            line.pop();
+        }
+        if line.len() > LINE_MAX {
+            let failure = Failure::outcome("a line is longer than two rows can be")
+                .with("limit", format!("{LINE_MAX} bytes"))
+                .next("give a text file with one row, or two with a tab between them, per line");
+            return Err(at_line(failure, file, number));
+        }
         if line.last() == Some(&b'\r') {
             line.pop();
         }
         if !line.is_empty() {
-            lines.push((at + 1, line));
+            lines.push((number, line));
         }
     }
     Ok(lines)
@@ -183,6 +199,25 @@ mod tests {
         assert!(row_range(at("d", false), at("b", false)).is_err());
         assert!(row_range(at("b", true), at("b", false)).is_err());
         assert!(row_range(at("b", false), at("b", false)).is_ok());
+    }
+
+    #[test]
+    fn lines_end_with_the_file_and_endless_ones_are_refused() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join("rows");
+        std::fs::write(&file, "a\r\n\nb\n\nc").expect("written");
+        let found = lines(&file).expect("read");
+        assert_eq!(
+            found,
+            [(1, b"a".to_vec()), (3, b"b".to_vec()), (5, b"c".to_vec())]
+        );
+        let longest = vec![b'r'; LINE_MAX];
+        std::fs::write(&file, [b"a\n", longest.as_slice(), b"\nb"].concat()).expect("written");
+        assert_eq!(lines(&file).expect("read").len(), 3);
+        std::fs::write(&file, [b"a\n", longest.as_slice(), b"r\nb"].concat()).expect("written");
+        let error = lines(&file).expect_err("too long").to_text("error");
+        assert!(error.contains("rows:2"), "{error}");
+        assert!(lines(Path::new("/dev/zero")).is_err());
     }
 
     #[test]

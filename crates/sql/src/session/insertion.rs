@@ -16,6 +16,7 @@ use datafusion::sql::sqlparser::ast::{
     CreateTable, Insert, Query, SelectItem, SetExpr, Statement as Ast, Visit, Visitor,
 };
 
+use super::outer;
 use crate::checked::stored;
 
 /// The plan of an INSERT.
@@ -140,7 +141,7 @@ pub(super) async fn creation(
         _ => None,
     };
     let Some(query) = query else {
-        return state.statement_to_plan(statement).await;
+        return outer::plan(state, statement).await;
     };
     let (source, rows) = alone(state, query).await?;
     if let Some(create) = creation_of(&mut statement) {
@@ -159,7 +160,7 @@ pub(super) async fn creation(
 /// A query of NULLs, and the plan of the query that it stands in for.
 async fn alone(state: &SessionState, query: Box<Query>) -> Result<(Box<Query>, LogicalPlan)> {
     let query = Statement::Statement(Box::new(Ast::Query(query)));
-    let rows = state.statement_to_plan(query).await?;
+    let rows = outer::plan(state, query).await?;
     Ok((nulls(rows.schema().fields().len())?, rows))
 }
 

@@ -136,7 +136,7 @@ impl Missed<'_> {
     }
 }
 
-fn ast_of(statement: &mut Statement) -> Option<&mut Ast> {
+pub(super) fn ast_of(statement: &mut Statement) -> Option<&mut Ast> {
     match statement {
         Statement::Statement(ast) => Some(ast),
         Statement::Explain(explain) => ast_of(&mut explain.statement),

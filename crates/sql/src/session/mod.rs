@@ -17,6 +17,7 @@ mod memory;
 mod names;
 mod open;
 mod options;
+mod outer;
 mod prompt;
 mod rows;
 mod selected;
