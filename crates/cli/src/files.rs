@@ -79,18 +79,30 @@ const OWN: [&str; 7] = [
     "wal",
 ];
 
+/// How many symbolic links are followed, as by Linux.
+const LINKS_MAX: usize = 40;
+
+/// Where a file is, or would be made: also behind a link to a file that does not exist.
+fn resolved(file: &Path, links: usize) -> Option<PathBuf> {
+    if let Ok(file) = file.canonicalize() {
+        return Some(file);
+    }
+    let folder = file
+        .parent()
+        .filter(|folder| !folder.as_os_str().is_empty())
+        .unwrap_or(Path::new("."))
+        .canonicalize()
+        .ok()?;
+    match std::fs::read_link(file) {
+        Ok(target) if links > 0 => resolved(&folder.join(target), links - 1),
+        Ok(_) => None,
+        Err(_) => Some(folder.join(file.file_name()?)),
+    }
+}
+
 /// The directory of the store that a file is part of, or would be.
 pub(crate) fn store_around(file: &Path) -> Option<PathBuf> {
-    let file = match file.canonicalize() {
-        Ok(file) => file,
-        Err(_) => {
-            let folder = file
-                .parent()
-                .filter(|folder| !folder.as_os_str().is_empty());
-            let folder = folder.unwrap_or(Path::new(".")).canonicalize().ok()?;
-            folder.join(file.file_name()?)
-        }
-    };
+    let file = resolved(file, LINKS_MAX)?;
     let is_own = |directory: &Path| {
         let inside = file.strip_prefix(directory).ok();
         let first = inside.and_then(|inside| inside.iter().next());

@@ -149,6 +149,9 @@ fn at_line(failure: Failure, file: &Path, number: usize) -> Failure {
 /// The longest line, in bytes: two rows, each byte escaped, a tab, and a carriage return. A device may have no end of line.
 const LINE_MAX: usize = 2 * 4 * MAX_KEY_BYTES + 2;
 
+/// The most bytes of a file of rows, which are all in memory.
+const FILE_MAX: usize = 1 << 30;
+
 /// The non-empty lines of a file or of stdin, with their numbers.
 fn lines(file: &Path) -> Result<Vec<(usize, Vec<u8>)>> {
     let refuse = |error: io::Error| {
@@ -160,6 +163,7 @@ fn lines(file: &Path) -> Result<Vec<(usize, Vec<u8>)>> {
         Box::new(BufReader::new(File::open(file).map_err(refuse)?))
     };
     let mut lines = Vec::new();
+    let mut bytes = 0;
     for number in 1.. {
         let mut line = Vec::new();
         let mut limited = input.by_ref().take(LINE_MAX as u64 + 1);
@@ -173,6 +177,13 @@ fn lines(file: &Path) -> Result<Vec<(usize, Vec<u8>)>> {
             let failure = Failure::outcome("a line is longer than two rows can be")
                 .with("limit", format!("{LINE_MAX} bytes"))
                 .next("give a text file with one row, or two with a tab between them, per line");
+            return Err(at_line(failure, file, number));
+        }
+        bytes += line.len();
+        if bytes > FILE_MAX {
+            let failure = Failure::outcome("the file has more rows than are read at once")
+                .with("limit", format!("{FILE_MAX} bytes"))
+                .next("divide it into several files");
             return Err(at_line(failure, file, number));
         }
         if line.last() == Some(&b'\r') {

@@ -381,12 +381,7 @@ fn columns_are_found_in_other_letters() {
     let inner = |column: &str| {
         format!("SELECT name FROM 'lands.csv' o WHERE 'fr' IN (SELECT {column} FROM 'cases.csv' c)")
     };
-    let error = folder.fails(2, &["sql", "-c", &inner("country")]);
-    assert!(
-        error.contains("o.country") && error.contains("\"Country\""),
-        "{error}"
-    );
-    for column in ["c.country", "\"Country\"", "c.\"Country\""] {
+    for column in ["country", "c.country", "\"Country\"", "c.\"Country\""] {
         assert_eq!(csv(&inner(column)), "Name\n", "{column}");
     }
     assert_eq!(
@@ -408,7 +403,7 @@ fn columns_are_found_in_other_letters() {
     ]);
     let left = "Day,Country,Cases\n2024-01-01,ch,3\n2024-01-02,ch,5\n2024-01-03,fr,8\n";
     assert_eq!(csv("SELECT * FROM cases ORDER BY day"), left);
-    // Nothing is deleted by the other column.
+    // Not the outer column, which all records have.
     folder.ok(&[
         "sql",
         "-c",
@@ -417,11 +412,8 @@ fn columns_are_found_in_other_letters() {
         "INSERT INTO lands VALUES ('ch'), ('fr')",
     ]);
     let delete = "DELETE FROM lands WHERE country IN (SELECT country FROM 'cases.csv')";
-    folder.fails(2, &["sql", "-c", delete]);
-    assert_eq!(
-        csv("SELECT * FROM lands ORDER BY country"),
-        "country\nch\nfr\n"
-    );
+    folder.ok(&["sql", "-c", delete]);
+    assert_eq!(csv("SELECT * FROM lands"), "country\nfr\n");
     // In quotes, names are exact.
     folder.fails(2, &["sql", "-c", "SELECT \"country\" FROM 'cases.csv'"]);
     folder.fails(2, &["sql", "-c", "UPDATE cases SET \"cases\" = 1"]);

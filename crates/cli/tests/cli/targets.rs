@@ -138,7 +138,10 @@ fn files_of_a_store_are_not_replaced() {
     let catalog = folder.text("store/catalog");
     let before = std::fs::read(&catalog).unwrap();
     symlink("store/catalog", folder.text("link")).unwrap();
-    for file in [&catalog, "link", "store/catalog.mirror"] {
+    // Through these, new files would be made.
+    symlink("store/files/new.csv", folder.text("absent")).unwrap();
+    symlink("absent", folder.text("twice")).unwrap();
+    for file in [&catalog, "link", "store/catalog.mirror", "absent", "twice"] {
         let said = folder.fails(1, &["export", "t", file, "--format", "csv", "--force"]);
         assert!(said.contains("is part of a store"), "{said}");
         let query = ["sql", "SELECT 1", "--format", "csv", "--output", file];

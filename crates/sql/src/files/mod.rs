@@ -11,6 +11,7 @@ mod relation;
 mod structs;
 mod text;
 
+use std::collections::HashMap;
 use std::path::Path;
 use std::sync::{Arc, OnceLock, Weak};
 
@@ -27,7 +28,7 @@ use datafusion::execution::SessionState;
 use datafusion::object_store::ObjectStoreExt;
 use datafusion::prelude::SessionContext;
 use ostrakon_cell::Error;
-use parking_lot::RwLock;
+use parking_lot::{Mutex, RwLock};
 use url::Url;
 
 use arrow::Arrow;
@@ -43,6 +44,17 @@ pub(crate) use relation::has_own_nulls;
 /// Whether a name in FROM is that of a file. The name of a table has neither dots nor slashes.
 pub(crate) fn is_file(name: &str) -> bool {
     name.contains(['.', '/', ':']) || Called::of_name(name).is_some()
+}
+
+tokio::task_local! {
+    /// The files of the statement that is planned.
+    static OPENED: Mutex<HashMap<String, Arc<dyn TableProvider>>>;
+}
+
+/// Plans a statement whose files are opened once, however often it is planned: what is read to find their columns is read
+/// once, and is the same for each plan.
+pub(crate) async fn once<T>(planning: impl Future<Output = T>) -> T {
+    OPENED.scope(Mutex::default(), planning).await
 }
 
 /// Opens files as relations.
@@ -67,11 +79,20 @@ impl FileTables {
         let _ = self.state.set(context.state_weak_ref());
     }
 
-    /// The relation of a file.
+    /// The relation of a file. Within [`once`], it is opened the first time only.
     ///
     /// # Errors
     /// Another scheme than that of files, an ending without a format, or a file that cannot be read.
     pub(crate) async fn table(&self, name: &str) -> Result<Arc<dyn TableProvider>> {
+        if let Ok(Some(opened)) = OPENED.try_with(|opened| opened.lock().get(name).cloned()) {
+            return Ok(opened);
+        }
+        let relation = self.open(name).await?;
+        let _ = OPENED.try_with(|opened| opened.lock().insert(name.to_owned(), relation.clone()));
+        Ok(relation)
+    }
+
+    async fn open(&self, name: &str) -> Result<Arc<dyn TableProvider>> {
         let called = Called::of_name(name);
         let name = called.as_ref().map_or(name, |called| &called.path);
         let content = called.as_ref().map(|called| &called.content);

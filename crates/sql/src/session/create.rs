@@ -166,7 +166,7 @@ fn place_of(fields: &Fields, name: &Ident) -> Option<usize> {
     let place = |name: &str| fields.iter().position(|field| field.name() == name);
     match name.quote_style {
         Some(_) => place(&name.value),
-        None => place(&name.value.to_lowercase()).or_else(|| {
+        None => place(&name.value.to_ascii_lowercase()).or_else(|| {
             let names = fields.iter().map(|field| field.name().as_str());
             place(&only_spelling(names, &name.value)?)
         }),

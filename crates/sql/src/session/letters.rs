@@ -1,8 +1,8 @@
-//! Columns whose names have upper-case letters, as the headers of many files do.
+//! Columns in other letters of queries in FROM and WITH, whose names are not known before they are planned. `spelling.rs`
+//! respells those of tables and files.
 //!
 //! The engine reads names without quotes in lower case. A column that it does not find by such a name is written as the
-//! only one that differs from it in case, and the statement is planned again. What the engine finds stays as it is, so no
-//! statement that can be planned changes its meaning.
+//! only one that differs from it in case, and the statement is planned again.
 
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
@@ -14,25 +14,36 @@ use datafusion::sql::sqlparser::ast::{
     Expr, Ident, ObjectNamePart, Statement as Ast, visit_expressions_mut,
 };
 
-/// The most columns of a statement that are found in this way: each is one more plan.
-pub(super) const RESPELLED_MAX: usize = 200;
+/// How many times a statement is planned at most. The engine reports all columns of a SELECT at once, and else one.
+pub(super) const PLANS_MAX: usize = 200;
 
-/// The statement with the column that `error` misses as the relation spells it; `None` if the error is another one, or no
+/// The statement with the columns that `error` misses as the relation spells them; `None` if the error is another one, or no
 /// column or several could be meant.
 pub(super) fn respelled(error: &DataFusionError, statement: &Statement) -> Option<Statement> {
-    let missed = missed(error, None)?;
-    let name = spelling_in(
-        missed.valid.iter().filter(|column| missed.may_be(column)),
-        &missed.column.name,
-    )?;
+    let mut all = Vec::new();
+    put_missed(error, None, &mut all);
+    let named: Vec<(&Missed<'_>, String)> = all
+        .iter()
+        .filter_map(|missed| {
+            let columns = missed.valid.iter().filter(|column| missed.may_be(column));
+            Some((missed, spelling_in(columns, &missed.column.name)?))
+        })
+        .collect();
     let mut statement = statement.clone();
     let ast = ast_of(&mut statement)?;
-    let mut found = missed.span.is_none() && respell_target(ast, &missed.column.name, &name);
+    let mut found = false;
+    for (missed, name) in &named {
+        found |= missed.span.is_none() && respell_target(ast, &missed.column.name, name);
+    }
+    // Few places have a column, and most errors one: a search for each is short.
     let _: ControlFlow<()> = visit_expressions_mut(ast, |expr| {
-        if let Some(ident) = missed.identifier(expr) {
-            ident.value.clone_from(&name);
-            ident.quote_style = Some('"');
-            found = true;
+        for (missed, name) in &named {
+            if let Some(ident) = missed.identifier(expr) {
+                ident.value.clone_from(name);
+                ident.quote_style = Some('"');
+                found = true;
+                break;
+            }
         }
         ControlFlow::Continue(())
     });
@@ -85,25 +96,33 @@ struct Missed<'a> {
     valid: &'a [Column],
 }
 
-fn missed(error: &DataFusionError, span: Option<Span>) -> Option<Missed<'_>> {
+fn put_missed<'a>(error: &'a DataFusionError, span: Option<Span>, all: &mut Vec<Missed<'a>>) {
     match error {
-        DataFusionError::Diagnostic(diagnostic, inner) => missed(inner, diagnostic.span.or(span)),
-        DataFusionError::Context(_, inner) => missed(inner, span),
+        DataFusionError::Diagnostic(diagnostic, inner) => {
+            put_missed(inner, diagnostic.span.or(span), all);
+        }
+        DataFusionError::Context(_, inner) => put_missed(inner, span, all),
         // Several items of a SELECT.
-        DataFusionError::Collection(errors) => errors.iter().find_map(|error| missed(error, span)),
-        DataFusionError::SchemaError(inner, _) => match &**inner {
-            SchemaError::FieldNotFound {
+        DataFusionError::Collection(errors) => {
+            for error in errors {
+                put_missed(error, span, all);
+            }
+        }
+        DataFusionError::SchemaError(inner, _) => {
+            if let SchemaError::FieldNotFound {
                 field,
                 valid_fields,
-            } => Some(Missed {
-                column: field,
-                // Either the error knows the place, or the column.
-                span: span.or_else(|| field.spans().first()),
-                valid: valid_fields,
-            }),
-            _ => None,
-        },
-        _ => None,
+            } = &**inner
+            {
+                all.push(Missed {
+                    column: field,
+                    // Either the error knows the place, or the column.
+                    span: span.or_else(|| field.spans().first()),
+                    valid: valid_fields,
+                });
+            }
+        }
+        _ => {}
     }
 }
 

@@ -21,6 +21,7 @@ mod outer;
 mod prompt;
 mod rows;
 mod selected;
+mod spelling;
 mod spill;
 mod star;
 mod start;

@@ -19,14 +19,14 @@ use datafusion::sql::parser::Statement;
 use datafusion::sql::sqlparser::ast::{Expr, Set, Statement as Ast, Value};
 use ostrakon_cell::{Authorizations, Error, ErrorKind, Result, Source};
 
-use super::letters::{self, RESPELLED_MAX};
+use super::letters::{self, PLANS_MAX};
 use super::memory::QueryMemory;
 use super::statement::{Kind, parse_statements};
 use super::temporary::TemporaryFiles;
 use super::workers::Workers;
 use super::{
     SqlOptions, SqlRows, SqlStart, SqlStatement, change, create, exchange, is_unfinished, outer,
-    update,
+    spelling, update,
 };
 use crate::catalog::{CELLS, D4M, MAIN, PUBLIC, Shared, SourceCatalog, View, is_closed, missing};
 use crate::error::{missing_table_function, of_query};
@@ -169,9 +169,14 @@ impl SqlSession {
             self.set(&statement.statement)?;
             return Ok(nothing());
         }
+        files::once(self.execute_spelled(statement)).await
+    }
+
+    /// Runs a statement with the names of columns as their relations spell them.
+    async fn execute_spelled(&self, statement: SqlStatement) -> Result<SendableRecordBatchStream> {
         let kind = statement.kind;
-        let mut statement = statement.statement;
-        for _ in 0..RESPELLED_MAX {
+        let mut statement = spelling::spelled(&self.context, statement.statement).await?;
+        for _ in 0..PLANS_MAX {
             let error = match self.start_statement(kind, &statement).await {
                 Ok(stream) => return Ok(stream),
                 Err(error) => error,
@@ -183,9 +188,9 @@ impl SqlSession {
         }
         Err(Error::new(
             ErrorKind::InvalidArgument,
-            "too many columns of the statement are written in other letters: write their names in double quotes",
+            "too many places of the statement have columns in other letters: write the names in double quotes, as the relations do",
         )
-        .with("limit", RESPELLED_MAX))
+        .with("limit", PLANS_MAX))
     }
 
     async fn start_statement(

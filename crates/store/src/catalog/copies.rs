@@ -67,16 +67,9 @@ impl<'a> Copies<'a> {
         self.pair()
     }
 
-    /// Both files, which must exist and be equal. Each is written in place, so it gets a file of its own if it is a
-    /// hard link: to the other copy, after a program that links equal files, or to a file of a backup.
+    /// Both files, which must exist and be equal.
     pub(super) fn pair(&self) -> StoreResult<Arc<Pair>> {
-        for path in [&self.first, &self.mirror] {
-            if self.vfs.has_other_names(path)? {
-                let bytes = self.vfs.read_to_vec(path, u64::MAX)?;
-                self.vfs.replace(path, &bytes)?;
-            }
-        }
-        let open = |path: &Path| self.vfs.open_random(path);
+        let open = |path: &Path| self.vfs.open_in_place(path);
         Ok(Pair::of(open(&self.first)?, open(&self.mirror)?))
     }
 

@@ -246,8 +246,8 @@ impl Catalog {
         Self::open_in(failing, opened, cache_bytes)
     }
 
-    /// As [`open`](Self::open), but changes nothing on the disk before the first transaction: for a
-    /// catalog that was closed cleanly. `None` if it may have changed since: it is not that of
+    /// As [`open`](Self::open), but changes nothing on the disk before the first transaction (except that a hard link
+    /// becomes a file of its own): for a catalog that was closed cleanly. `None` if it may have changed since: it is not that of
     /// `store`, has another number of commits, or its copies differ. A large one is opened as
     /// usual, since it is in memory until then.
     pub fn open_as_closed(

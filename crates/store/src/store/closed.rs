@@ -65,7 +65,7 @@ impl Closed {
     pub(super) fn write(&self, vfs: &dyn Vfs, dir: &Path) -> StoreResult<()> {
         let path = path(dir);
         let is_new = !vfs.exists(&path)?;
-        let file = vfs.open_random(&path)?;
+        let file = vfs.open_in_place(&path)?;
         file.write_at(0, &self.encode())?;
         file.set_len(BYTES as u64)?;
         file.sync_data()?;

@@ -60,8 +60,7 @@ pub trait Vfs: Send + Sync + Debug {
     /// Gives a file a second name. `AlreadyExists` if the name is taken.
     fn hard_link(&self, from: &Path, to: &Path) -> StoreResult<()>;
 
-    /// Whether this file has more names than this one. What is written in place would change the file of the other name
-    /// too. A file system without hard links answers no, which is the default.
+    /// Whether this file has more names than this one. A file system without hard links answers no, which is the default.
     fn has_other_names(&self, path: &Path) -> StoreResult<bool> {
         let _ = path;
         Ok(false)
@@ -101,6 +100,22 @@ pub trait Vfs: Send + Sync + Debug {
     /// takes the exclusive one, which is the default.
     fn lock_shared(&self, path: &Path) -> StoreResult<Box<dyn FileLock>> {
         self.lock(path)
+    }
+
+    /// Opens a file to write in place, as [`open_random`](Self::open_random). If it has other names, it becomes a file of
+    /// its own first: what is written would change the files of those names too. A backup may consist of such names, or a
+    /// program that saves space may have linked equal files.
+    fn open_in_place(&self, path: &Path) -> StoreResult<Arc<dyn RandomAccessFile>> {
+        match self.has_other_names(path) {
+            Ok(true) => {
+                let bytes = self.read_to_vec(path, u64::MAX)?;
+                self.replace(path, &bytes)?;
+            }
+            Ok(false) => {}
+            Err(error) if error.kind() == ErrorKind::NotFound => {}
+            Err(error) => return Err(error),
+        }
+        self.open_random(path)
     }
 
     /// Free bytes of the file system that contains `dir`.

@@ -234,7 +234,7 @@ impl SegmentReader {
             }
             return Ok(false);
         }
-        let file = vfs.open_random(&self.path)?;
+        let file = vfs.open_in_place(&self.path)?;
         if self.at < self.bytes.len() {
             file.set_len(self.at as u64)?;
         }

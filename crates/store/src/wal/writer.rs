@@ -139,7 +139,7 @@ impl WalWriter {
         origin: LogOrigin,
         at: &OpenEnd,
     ) -> StoreResult<Self> {
-        let file = vfs.open_random(&segment_path(dir, at.segment.number))?;
+        let file = vfs.open_in_place(&segment_path(dir, at.segment.number))?;
         Ok(Self {
             vfs: vfs.clone(),
             dir: dir.to_owned(),

@@ -356,3 +356,82 @@ fn a_file_in_the_place_of_a_directory_is_named_with_what_to_do() {
     }
     open(false).expect("as before").close().expect("closed");
 }
+
+/// A backup by `cp -al` has other names of the same files, some of which the store writes in place.
+#[test]
+fn a_hard_linked_copy_of_a_closed_store_stays_as_it_was() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let [dir, backup] = ["store", "backup"].map(|name| folder.path().join(name));
+    let open = |dir: &Path, read_only: bool| {
+        let options = StoreOptions {
+            create: !read_only,
+            read_only,
+            ..StoreOptions::default()
+        };
+        Store::open_with(Components::default(), dir, options).expect("opens")
+    };
+    let put = |store: &Store, table: &str, row: &str| {
+        let mut writer = BatchWriter::new(
+            store.table(table).expect("a table"),
+            BatchWriterConfig::default(),
+        );
+        let update = ColumnUpdate {
+            qualifier: b"q",
+            value: Some(b"v"),
+            ..ColumnUpdate::default()
+        };
+        writer.put(row.as_bytes(), update).expect("put");
+        writer.close().expect("written");
+    };
+    let rows = |store: &Store, table: &str| -> Vec<Vec<u8>> {
+        let table = store.table(table).expect("a table");
+        let entries = Scanner::new(table).entries().expect("scanned");
+        entries.into_iter().map(|entry| entry.key.row).collect()
+    };
+    let store = open(&dir, false);
+    store
+        .create_table("t", &TableOptions::default())
+        .expect("created");
+    put(&store, "t", "before");
+    store.close().expect("closed");
+    drop(store);
+    link_tree(&dir, &backup);
+
+    // Once without and once with a commit of the catalog, and after each a clean close.
+    let store = open(&dir, false);
+    put(&store, "t", "later");
+    store.close().expect("closed");
+    drop(store);
+    let store = open(&dir, false);
+    store
+        .create_table("new", &TableOptions::default())
+        .expect("created");
+    put(&store, "t", "last");
+    store.close().expect("closed");
+    drop(store);
+
+    let store = open(&backup, true);
+    assert_eq!(rows(&store, "t"), [b"before"]);
+    store.close().expect("closed");
+    drop(store);
+    let store = open(&backup, false);
+    assert!(store.table("new").is_err());
+    put(&store, "t", "other");
+    store.close().expect("closed");
+    drop(store);
+    assert_eq!(rows(&open(&backup, true), "t"), [&b"before"[..], b"other"]);
+    let expected = [&b"before"[..], b"last", b"later"];
+    assert_eq!(rows(&open(&dir, true), "t"), expected);
+}
+
+fn link_tree(from: &Path, to: &Path) {
+    std::fs::create_dir(to).expect("created");
+    for entry in std::fs::read_dir(from).expect("listed") {
+        let path = entry.expect("an entry").path();
+        let copy = to.join(path.file_name().expect("a name"));
+        match path.is_dir() {
+            true => link_tree(&path, &copy),
+            false => std::fs::hard_link(&path, &copy).expect("linked"),
+        }
+    }
+}
