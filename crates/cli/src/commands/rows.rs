@@ -179,7 +179,7 @@ fn lines(file: &Path) -> Result<Vec<(usize, Vec<u8>)>> {
                 .next("give a text file with one row, or two with a tab between them, per line");
             return Err(at_line(failure, file, number));
         }
-        bytes += line.len();
+        bytes += line.len() + size_of::<(usize, Vec<u8>)>();
         if bytes > FILE_MAX {
             let failure = Failure::outcome("the file has more rows than are read at once")
                 .with("limit", format!("{FILE_MAX} bytes"))

@@ -16,9 +16,10 @@ use datafusion::execution::context::SessionContext;
 use datafusion::sql::parser::Statement;
 use datafusion::sql::planner::object_name_to_table_reference;
 use datafusion::sql::sqlparser::ast::{
-    Delete, ExcludeSelectItem, Expr, FromTable, Ident, JoinConstraint, ObjectName, ObjectNamePart,
-    OrderByKind, Query, Select, SelectItem, SetExpr, Statement as Ast, TableFactor, TableWithJoins,
-    Update, VisitMut, VisitorMut, WildcardAdditionalOptions, visit_relations,
+    AccessExpr, Delete, Distinct, ExcludeSelectItem, Expr, FromTable, Ident, JoinConstraint,
+    ObjectName, ObjectNamePart, OrderByKind, Query, Select, SelectItem, SetExpr, Statement as Ast,
+    TableFactor, TableWithJoins, Update, VisitMut, VisitorMut, WildcardAdditionalOptions,
+    visit_relations,
 };
 use ostrakon_cell::{Error, ErrorKind, Result};
 
@@ -80,9 +81,9 @@ struct Relation {
     columns: Option<Arc<[String]>>,
 }
 
-/// The relations of one SELECT.
+/// The relations of one SELECT, and the aliases that it gives.
 #[derive(Default)]
-struct Scope(Vec<Relation>);
+struct Scope(Vec<Relation>, HashSet<String>);
 
 /// What a name is in a scope.
 enum Found {
@@ -212,8 +213,10 @@ impl Speller<'_> {
             match scope.find(relation, &name.value) {
                 Found::Spelled(name) => return Some(name),
                 Found::Exact | Found::Unclear => return None,
-                // A relation hides one of the same name outside.
-                Found::Absent if relation.is_some() => return None,
+                // A relation hides one of the same name outside, and an alias a column.
+                Found::Absent if relation.is_some() || scope.1.contains(&normal(name)) => {
+                    return None;
+                }
                 Found::Absent => {}
             }
         }
@@ -237,17 +240,43 @@ impl Speller<'_> {
         match expr {
             Expr::Identifier(name) => self.respell(None, name),
             Expr::CompoundIdentifier(names) => {
+                let is_long = names.len() > 2;
                 if let [relation, name, ..] = names.as_mut_slice() {
                     let written = normal(relation);
                     match self.is_relation(&written) {
                         true => self.respell(Some(&written), name),
+                        // A namespace, or a field within a field.
+                        false if is_long => {}
                         // A field of a struct.
                         false => self.respell(None, relation),
                     }
                 }
             }
+            Expr::CompoundFieldAccess { root, access_chain } => {
+                self.respell_access(root, access_chain);
+            }
             _ => {}
         }
+    }
+
+    /// Respells `t.a['f']`: of its parts, which are expressions, only one may be a column.
+    fn respell_access(&self, root: &mut Expr, chain: &mut [AccessExpr]) {
+        let Expr::Identifier(root) = root else {
+            return;
+        };
+        let relation = Some(normal(root)).filter(|root| self.is_relation(root));
+        if relation.is_some() {
+            keep(root);
+        }
+        let mut fields = chain.iter_mut().filter_map(|access| match access {
+            AccessExpr::Dot(Expr::Identifier(name)) => Some(name),
+            _ => None,
+        });
+        if let (Some(relation), Some(column)) = (relation, fields.next()) {
+            self.respell(Some(&relation), column);
+            keep(column);
+        }
+        fields.for_each(keep);
     }
 
     /// Respells what ORDER BY names. An alias of SELECT comes first there.
@@ -260,12 +289,7 @@ impl Speller<'_> {
         else {
             return;
         };
-        let mut aliases = HashSet::new();
-        for item in &select.projection {
-            if let SelectItem::ExprWithAlias { alias, .. } = item {
-                aliases.insert(normal(alias));
-            }
-        }
+        let aliases = aliases(select);
         self.levels.push(Level::Select(self.scope(&select.from)));
         for item in items {
             let mut visitor = OfOrder {
@@ -404,7 +428,19 @@ impl VisitorMut for Speller<'_> {
         if let Err(error) = self.check_natural(select) {
             return ControlFlow::Break(error);
         }
-        self.levels.push(Level::Select(self.scope(&select.from)));
+        let mut scope = self.scope(&select.from);
+        scope.1 = aliases(select);
+        if let Some(Distinct::On(items)) = &mut select.distinct {
+            // As in ORDER BY.
+            for item in items {
+                if let Expr::Identifier(name) = item
+                    && scope.1.contains(&normal(name))
+                {
+                    keep(name);
+                }
+            }
+        }
+        self.levels.push(Level::Select(scope));
         for item in &mut select.projection {
             if let SelectItem::Wildcard(options) | SelectItem::QualifiedWildcard(_, options) = item
                 && let Err(error) = self.respell_star(options)
@@ -454,6 +490,20 @@ impl VisitorMut for OfOrder<'_> {
         }
         ControlFlow::Continue(())
     }
+}
+
+fn aliases(select: &Select) -> HashSet<String> {
+    let alias = |item: &SelectItem| match item {
+        SelectItem::ExprWithAlias { alias, .. } => Some(normal(alias)),
+        _ => None,
+    };
+    select.projection.iter().filter_map(alias).collect()
+}
+
+/// Writes a name in quotes as the engine reads it, so that it is not respelled.
+fn keep(name: &mut Ident) {
+    name.value = normal(name);
+    name.quote_style = Some('"');
 }
 
 /// A name as the engine reads it.

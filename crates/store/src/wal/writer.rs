@@ -129,7 +129,7 @@ impl WalWriter {
     }
 
     /// Continues a segment of an earlier writer. Does not touch the disk before something is
-    /// written.
+    /// written, unless the segment has other names.
     ///
     /// # Errors
     /// The file cannot be opened.
