@@ -2,6 +2,7 @@
 
 import datetime as dt
 import json
+import re
 
 TYPES = {
     "int": "BIGINT",
@@ -21,11 +22,29 @@ LABELS = {
 WORDS = ["", "a", "b", "ab", "abc", "b'c", "Ä", "é%", "x_y", "zz", "\U0001f600", "a b"]
 
 
-class Table:
-    """A table of both systems."""
+# Columns in texts, beside texts in quotes, which are not respelled.
+NAMES = re.compile(r"""'(?:[^']|'')*'|"[^"]*"|\b[kc]\d+\b""")
+# The columns of a new table.
+GIVEN = re.compile(r"\b(AS |PRIMARY KEY \()([kc]\d+)\b")
 
-    def __init__(self, rng, name):
+
+def respelled(rng, text):
+    """A statement with its columns in random letters. Those of a new table are in upper case."""
+
+    def spell(found):
+        name = found[0]
+        return name if name[0] in "'\"" else rng.choice([name, name.upper()])
+
+    given = GIVEN.sub(lambda found: f'{found[1]}"{found[2].upper()}"', text)
+    return NAMES.sub(spell, given)
+
+
+class Table:
+    """A table of both systems, whose columns may have names with upper-case letters."""
+
+    def __init__(self, rng, name, upper=False):
         self.name = name
+        self.upper = upper
         # What FROM may say, once there are files of the visible rows, too.
         self.names = [name]
         self.keys = [
@@ -39,8 +58,9 @@ class Table:
 
     def create(self, label):
         """The statement that creates it, with its label if it has one and `label` is set."""
-        columns = [f"{name} {TYPES[kind]}" for name, kind in self.fields]
-        keys = f"PRIMARY KEY ({', '.join(name for name, _ in self.keys)})"
+        spelled = {name: f'"{name.upper()}"' if self.upper else name for name, _ in self.fields}
+        columns = [f"{spelled[name]} {TYPES[kind]}" for name, kind in self.fields]
+        keys = f"PRIMARY KEY ({', '.join(spelled[name] for name, _ in self.keys)})"
         if label and self.labelled:
             return (
                 f"CREATE TABLE {self.name} ({', '.join([*columns, 'l VARCHAR', keys])}) "
@@ -56,8 +76,9 @@ OF_EVENTS = {"int": "i64", "float": "f64", "bool": "bool", "text": "text", "time
 class Events:
     """An event type, whose events are rows of both systems."""
 
-    def __init__(self, rng, name):
+    def __init__(self, rng, name, upper=False):
         self.type = name
+        self.upper = upper
         self.name = f"events.{name}"
         self.names = [self.name]
         self.keys = [("id", "int")]
@@ -68,6 +89,9 @@ class Events:
         self.indexed = {name for name, _ in self.fields if rng.random() < 0.5}
         self.bin = rng.choice(["1s", "1m", "1h"])
         self.shards = rng.randint(1, 3)
+
+    def spelled(self, name):
+        return name.upper() if self.upper and name.startswith("c") else name
 
     def schema(self):
         """The definition of the type, as TOML."""
@@ -80,14 +104,17 @@ class Events:
         ]
         for name, kind in [*self.fields, ("l", "text")]:
             indexed = "true" if name in self.indexed else "false"
-            lines += ["[[fields]]", f'name = "{name}"', f'type = "{OF_EVENTS[kind]}"']
+            spelled = self.spelled(name)
+            lines += ["[[fields]]", f'name = "{spelled}"', f'type = "{OF_EVENTS[kind]}"']
             lines += [f"indexed = {indexed}"] if name != "time" else []
         return "\n".join(lines) + "\n"
 
     def record(self, row, label):
         """An event as a line of JSON."""
         fields = zip(self.fields, row, strict=True)
-        record = {name: plain_text(cell) for (name, _), cell in fields if cell is not None}
+        record = {
+            self.spelled(name): plain_text(cell) for (name, _), cell in fields if cell is not None
+        }
         if label:
             record["l"] = label
         return json.dumps(record, ensure_ascii=False)

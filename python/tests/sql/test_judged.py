@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from changes import Changes
 from queries import Queries
-from tables import LABELS, Events, Table, literal, value
+from tables import LABELS, Events, Table, literal, respelled, value
 
 duckdb = pytest.importorskip("duckdb")
 
@@ -112,42 +112,47 @@ def run(store, statements, held):
     return answers
 
 
+def fill(judge, rng, table, held):
+    """Statements that fill a table with random records. The judge has those the reader sees."""
+    setup = [table.create(True)]
+    records = {}
+    for _ in range(table.rows):
+        key = tuple(value(rng, kind) for _, kind in table.keys)
+        rest = [value(rng, kind) if rng.random() < 0.8 else None for _, kind in table.columns]
+        label = rng.choice(list(LABELS)) if table.labelled else ""
+        records[key] = (rest, label)
+        cells = [literal(cell) for cell in [*key, *rest]]
+        cells += [literal(label)] if table.labelled else []
+        setup.append(f"INSERT INTO {table.name} VALUES ({', '.join(cells)})")
+    if records and rng.random() < 0.5:
+        key = rng.choice(list(records))
+        del records[key]
+        wanted = " AND ".join(
+            f"{name} = {literal(cell)}" for (name, _), cell in zip(table.keys, key, strict=False)
+        )
+        setup.append(f"DELETE FROM {table.name} WHERE {wanted}")
+    judge.execute(table.create(False))
+    for key, (rest, label) in records.items():
+        if LABELS[label](held):
+            cells = ", ".join(literal(cell) for cell in [*key, *rest])
+            judge.execute(f"INSERT INTO {table.name} VALUES ({cells})")
+    return setup
+
+
 def play(seed, count, store):
     rng = random.Random(seed)
     judge = duckdb.connect()
-    tables = [Table(rng, f"t{at}") for at in range(2)]
+    # Half of the runs have columns in upper-case letters, which statements name in any letters.
+    upper, letters = seed % 2 == 0, random.Random(seed)
+    tables = [Table(rng, f"t{at}", upper) for at in range(2)]
     held = set(rng.choice(["", "a", "b", "ab"]))
-    setup = []
-    for table in tables:
-        setup.append(table.create(True))
-        records = {}
-        for _ in range(table.rows):
-            key = tuple(value(rng, kind) for _, kind in table.keys)
-            rest = [value(rng, kind) if rng.random() < 0.8 else None for _, kind in table.columns]
-            label = rng.choice(list(LABELS)) if table.labelled else ""
-            records[key] = (rest, label)
-            cells = [literal(cell) for cell in [*key, *rest]]
-            cells += [literal(label)] if table.labelled else []
-            setup.append(f"INSERT INTO {table.name} VALUES ({', '.join(cells)})")
-        if records and rng.random() < 0.5:
-            key = rng.choice(list(records))
-            del records[key]
-            wanted = " AND ".join(
-                f"{name} = {literal(cell)}"
-                for (name, _), cell in zip(table.keys, key, strict=False)
-            )
-            setup.append(f"DELETE FROM {table.name} WHERE {wanted}")
-        judge.execute(table.create(False))
-        for key, (rest, label) in records.items():
-            if LABELS[label](held):
-                cells = ", ".join(literal(cell) for cell in [*key, *rest])
-                judge.execute(f"INSERT INTO {table.name} VALUES ({cells})")
+    setup = [text for table in tables for text in fill(judge, rng, table, held)]
     run(store, batched(setup), {"a", "b"})
     if rng.random() < 0.5:
         subprocess.run(
             [PROGRAM, "--data", store, "table", "flush", "t0"], check=True, capture_output=True
         )
-    events = Events(rng, "e")
+    events = Events(rng, "e", upper)
     ingest(judge, rng, store, events, held)
     for table in tables:
         file = Path(store).parent / f"{table.name}.parquet"
@@ -163,6 +168,10 @@ def play(seed, count, store):
         else:
             text, order = writer.query()
             statements.append((text, text, order))
+    if upper:
+        statements = [
+            (respelled(letters, text), judged, order) for text, judged, order in statements
+        ]
     answers = run(store, [text for text, _, _ in statements], held)
     failed = 0
     for (text, judged, order), ours in zip(statements, answers, strict=False):

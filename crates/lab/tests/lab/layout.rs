@@ -9,7 +9,7 @@ use ostrakon_cell::{Result, Source};
 use ostrakon_lab::NoProgress;
 use ostrakon_lab::continuous::RunRecord;
 use ostrakon_lab::experiments::{
-    DiskModel, EmulatedStorage, ExperimentOptions, Record, Rig, RigConditions, RigSettings,
+    DiskModel, EmulatedStorage, ExperimentOptions, Record, Rig, RigConditions, RigSettings, Unit,
     experiments, run_experiment, verdicts,
 };
 use ostrakon_lab::report::{ReportOptions, write_report};
@@ -59,13 +59,28 @@ impl EmulatedStorage for Memory {
     fn emulate(&self, _: Option<DiskModel>) {}
 }
 
+/// A value of the widest form that a long run may have. It does not depend on what was measured, so the page has the
+/// same width wherever the test runs.
+fn widest(unit: Unit) -> f64 {
+    match unit {
+        Unit::Exact => 123_456_789.0,
+        Unit::Seconds => 12_345.6,
+        Unit::Millis => 1_234.5,
+        Unit::Micros => 123_456.7,
+        Unit::Bytes => 1010.5 * f64::from(1 << 20),
+        _ => 45.6e6,
+    }
+}
+
 /// Numbers as wide as those of long runs, and times for which all charts are drawn.
 fn lengthen(record: &mut Record) {
     for row in &mut record.rows {
         row.data_bytes = 123 << 20;
-        for spread in row.metrics.values_mut() {
-            spread.mean = spread.mean * 1000.0 + 123_456.789;
-            spread.deviation = spread.mean / 7.0;
+        for column in &record.columns {
+            if let Some(spread) = row.metrics.get_mut(&column.key) {
+                spread.mean = widest(column.unit);
+                spread.deviation = spread.mean / 7.0;
+            }
         }
         for repetition in &mut row.repetitions {
             for rates in &mut repetition.rates {

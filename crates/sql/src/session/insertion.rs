@@ -16,7 +16,6 @@ use datafusion::sql::sqlparser::ast::{
     CreateTable, Insert, Query, SelectItem, SetExpr, Statement as Ast, Visit, Visitor,
 };
 
-use super::outer;
 use crate::checked::stored;
 
 /// The plan of an INSERT.
@@ -141,7 +140,7 @@ pub(super) async fn creation(
         _ => None,
     };
     let Some(query) = query else {
-        return outer::plan(state, statement).await;
+        return state.statement_to_plan(statement).await;
     };
     let (source, rows) = alone(state, query).await?;
     if let Some(create) = creation_of(&mut statement) {
@@ -160,7 +159,7 @@ pub(super) async fn creation(
 /// A query of NULLs, and the plan of the query that it stands in for.
 async fn alone(state: &SessionState, query: Box<Query>) -> Result<(Box<Query>, LogicalPlan)> {
     let query = Statement::Statement(Box::new(Ast::Query(query)));
-    let rows = outer::plan(state, query).await?;
+    let rows = state.statement_to_plan(query).await?;
     Ok((nulls(rows.schema().fields().len())?, rows))
 }
 

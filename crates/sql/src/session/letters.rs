@@ -1,5 +1,5 @@
-//! Columns in other letters of queries in FROM and WITH, whose names are not known before they are planned. `spelling.rs`
-//! respells those of tables and files.
+//! Columns in other letters of relations whose columns are not known before the statement is planned, such as those of a
+//! table function. `spelling` respells all others.
 //!
 //! The engine reads names without quotes in lower case. A column that it does not find by such a name is written as the
 //! only one that differs from it in case, and the statement is planned again.

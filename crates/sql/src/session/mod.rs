@@ -17,7 +17,6 @@ mod memory;
 mod names;
 mod open;
 mod options;
-mod outer;
 mod prompt;
 mod rows;
 mod selected;

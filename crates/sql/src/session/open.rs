@@ -25,8 +25,8 @@ use super::statement::{Kind, parse_statements};
 use super::temporary::TemporaryFiles;
 use super::workers::Workers;
 use super::{
-    SqlOptions, SqlRows, SqlStart, SqlStatement, change, create, exchange, is_unfinished, outer,
-    spelling, update,
+    SqlOptions, SqlRows, SqlStart, SqlStatement, change, create, exchange, is_unfinished, spelling,
+    update,
 };
 use crate::catalog::{CELLS, D4M, MAIN, PUBLIC, Shared, SourceCatalog, View, is_closed, missing};
 use crate::error::{missing_table_function, of_query};
@@ -246,7 +246,7 @@ impl SqlSession {
             let tables = tables.map_err(|error| DataFusionError::External(Box::new(error)))?;
             return super::describe::texts(["name", "rows"], tables);
         }
-        let plan = outer::plan(&self.context.state(), statement).await?;
+        let plan = self.context.state().statement_to_plan(statement).await?;
         // A query may have other statements inside.
         let reads = SQLOptions::new()
             .with_allow_ddl(false)

@@ -111,7 +111,7 @@ impl Selected {
         let source = provider_as_source(Arc::new(relation.with_rows(&row)));
         let has_items = !self.items.is_empty();
         let query = self.query()?;
-        let plan = super::outer::plan(&session.context.state(), query).await?;
+        let plan = session.context.state().statement_to_plan(query).await?;
         with_rows(&plan, &source, has_items)
     }
 

@@ -12,7 +12,7 @@ use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::tokenizer::{Token, Tokenizer};
 use ostrakon_cell::{Error, ErrorKind, Result};
 
-use super::{casts, dialect, fetch, file_calls, ignored, names, using};
+use super::{casts, dialect, fetch, file_calls, ignored, names};
 
 /// The deepest expression. Plans are walked by recursion, and a stack that overflows ends the process.
 const DEPTH_MAX: usize = 500;
@@ -42,11 +42,7 @@ fn correct_ast(ast: &mut Ast) -> Result<()> {
     if let Ast::Query(query) = ast {
         ignored::check_result(query)?;
     }
-    let mut correction = Correction {
-        depth: 0,
-        subqueries: 0,
-        named: 0,
-    };
+    let mut correction = Correction { depth: 0, named: 0 };
     if let ControlFlow::Break(error) = ast.visit(&mut correction) {
         return Err(error);
     }
@@ -74,8 +70,6 @@ fn correct_ast(ast: &mut Ast) -> Result<()> {
 
 struct Correction {
     depth: usize,
-    /// Expressions around that are queries.
-    subqueries: usize,
     /// Queries with a name so far.
     named: usize,
 }
@@ -112,9 +106,6 @@ impl VisitorMut for Correction {
         }
         names::sort_distinct_by_names(query);
         names::name_casts(query);
-        if let Err(error) = using::separate(query, self.subqueries > 0) {
-            return ControlFlow::Break(error);
-        }
         or_break(ignored::check_query(query))
     }
 
@@ -140,7 +131,6 @@ impl VisitorMut for Correction {
                 .with("limit", DEPTH_MAX),
             );
         }
-        self.subqueries += usize::from(is_query(expr));
         if let Err(error) = dialect::check(expr) {
             return ControlFlow::Break(error);
         }
@@ -175,9 +165,8 @@ impl VisitorMut for Correction {
         ControlFlow::Continue(())
     }
 
-    fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<Error> {
+    fn post_visit_expr(&mut self, _: &mut Expr) -> ControlFlow<Error> {
         self.depth -= 1;
-        self.subqueries -= usize::from(is_query(expr));
         ControlFlow::Continue(())
     }
 }

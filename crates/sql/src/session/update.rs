@@ -18,6 +18,7 @@ use super::SqlSession;
 use super::change::{Rows, changed, counted, external};
 use super::letters::only_spelling;
 use super::selected::Selected;
+use super::spelling::normal;
 use crate::checked::stored;
 use crate::records::{Changed, ColumnType, RecordSchema, RecordWriter};
 
@@ -214,14 +215,6 @@ fn spelled(schema: &RecordSchema, column: &Ident) -> String {
         return name;
     }
     only_spelling(schema.names(), &name).unwrap_or(name)
-}
-
-/// A name as the engine reads it.
-fn normal(name: &Ident) -> String {
-    match name.quote_style {
-        Some(_) => name.value.clone(),
-        None => name.value.to_ascii_lowercase(),
-    }
 }
 
 fn unknown(schema: &RecordSchema, name: &str) -> Error {

@@ -18,12 +18,47 @@ use datafusion::sql::sqlparser::ast::{
 use ostrakon_cell::{Error, ErrorKind, Result};
 
 use super::star::spell_out;
+use super::syntax::is_query;
 
-/// Separates the common columns of a query from those of its relations.
+/// Separates the common columns of a statement's queries from those of their relations, once names are spelled as the
+/// relations do.
 ///
 /// # Errors
 /// A query names both; a subquery may name a common column whose relation is not known.
-pub(super) fn separate(query: &mut Query, is_subquery: bool) -> Result<()> {
+pub(super) fn separate(statement: &mut Statement) -> Result<()> {
+    match statement.visit(&mut Separation { subqueries: 0 }) {
+        ControlFlow::Break(error) => Err(error),
+        ControlFlow::Continue(()) => Ok(()),
+    }
+}
+
+struct Separation {
+    /// Expressions around that are queries.
+    subqueries: usize,
+}
+
+impl VisitorMut for Separation {
+    type Break = Error;
+
+    fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<Error> {
+        match separate_query(query, self.subqueries > 0) {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(error) => ControlFlow::Break(error),
+        }
+    }
+
+    fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<Error> {
+        self.subqueries += usize::from(is_query(expr));
+        ControlFlow::Continue(())
+    }
+
+    fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<Error> {
+        self.subqueries -= usize::from(is_query(expr));
+        ControlFlow::Continue(())
+    }
+}
+
+fn separate_query(query: &mut Query, is_subquery: bool) -> Result<()> {
     let sorted = match &query.order_by {
         Some(order) => Named::of(order),
         None => Named::default(),
@@ -152,11 +187,25 @@ pub(super) fn is_common_column(statement: &Statement, column: &str) -> bool {
 
 /// Whether an expression of a statement is a query.
 pub(super) fn has_inner_query(statement: &Statement) -> bool {
-    let inner = |expr: &Expr| match super::syntax::is_query(expr) {
+    let inner = |expr: &Expr| match is_query(expr) {
         true => ControlFlow::Break(()),
         false => ControlFlow::Continue(()),
     };
     visit_expressions(statement, inner).is_break()
+}
+
+/// As [`constraint_of`].
+pub(super) fn constraint_of_mut(operator: &mut JoinOperator) -> Option<&mut JoinConstraint> {
+    match operator {
+        JoinOperator::Join(constraint)
+        | JoinOperator::Inner(constraint)
+        | JoinOperator::Left(constraint)
+        | JoinOperator::LeftOuter(constraint)
+        | JoinOperator::Right(constraint)
+        | JoinOperator::RightOuter(constraint)
+        | JoinOperator::FullOuter(constraint) => Some(constraint),
+        _ => None,
+    }
 }
 
 /// The constraint of a join whose rows have the columns of both relations.
