@@ -6,6 +6,9 @@
 //! So every name that was new when a sync failed is doubtful until it is removed or created again,
 //! and as long as there is one, syncs of its directory fail. The files with those names are given
 //! up, which removes them.
+//!
+//! A name is new from before its creation begins until a sync that begins after its creation has
+//! ended.
 
 use std::collections::{HashMap, HashSet};
 use std::ffi::{OsStr, OsString};
@@ -38,7 +41,17 @@ struct Directory {
 struct Names {
     /// Created since the last sync began.
     fresh: HashSet<OsString>,
+    /// Those whose creation has not ended: a sync may come too early for them, so they stay fresh.
+    being_made: Vec<OsString>,
     doubtful: HashSet<OsString>,
+}
+
+impl Names {
+    fn made(&mut self, name: &OsStr) {
+        if let Some(at) = self.being_made.iter().position(|one| one == name) {
+            self.being_made.swap_remove(at);
+        }
+    }
 }
 
 impl WatchedNames {
@@ -70,19 +83,27 @@ impl WatchedNames {
     /// Runs `make`, which creates the name `path`. The name is recorded first, since a concurrent
     /// sync may lose it.
     fn making<T>(&self, path: &Path, make: impl FnOnce() -> StoreResult<T>) -> StoreResult<T> {
-        let mut was_doubtful = false;
+        let (mut was_doubtful, mut was_fresh) = (false, false);
         self.with_name(path, |names, name| {
             was_doubtful = names.doubtful.remove(name);
-            names.fresh.insert(name.to_owned());
+            was_fresh = !names.fresh.insert(name.to_owned());
+            names.being_made.push(name.to_owned());
         });
-        make().inspect_err(|_| {
-            self.with_name(path, |names, name| {
-                names.fresh.remove(name);
+        let made = make();
+        self.with_name(path, |names, name| {
+            names.made(name);
+            if made.is_err() {
+                // What this call has not created is as it was before.
+                if !was_fresh {
+                    names.fresh.remove(name);
+                    names.doubtful.remove(name);
+                }
                 if was_doubtful {
                     names.doubtful.insert(name.to_owned());
                 }
-            });
-        })
+            }
+        });
+        made
     }
 
     /// The name was removed, and is no longer doubtful.
@@ -178,7 +199,8 @@ impl Vfs for WatchedNames {
                 .with("directory", dir.display())
                 .with("name", name.display()));
             }
-            std::mem::take(&mut names.fresh)
+            let being_made = names.being_made.iter().cloned().collect();
+            std::mem::replace(&mut names.fresh, being_made)
         };
         self.disk.sync_dir(dir).inspect_err(|_| {
             let mut names = directory.names.lock();
@@ -210,12 +232,27 @@ mod tests {
     use super::super::MemoryVfs;
     use super::*;
 
-    /// A disk whose next sync of a directory fails.
-    #[derive(Debug)]
-    struct Failing(Arc<dyn Vfs>, AtomicBool);
+    /// A disk whose next sync of a directory fails, and that calls back before it creates a file.
+    struct Failing(
+        Arc<dyn Vfs>,
+        AtomicBool,
+        Mutex<Option<Box<dyn FnOnce() + Send>>>,
+    );
+
+    impl std::fmt::Debug for Failing {
+        fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            f.debug_tuple("Failing")
+                .field(&self.1)
+                .finish_non_exhaustive()
+        }
+    }
 
     fn watched() -> (Arc<Failing>, WatchedNames) {
-        let disk = Arc::new(Failing(MemoryVfs::shared(), AtomicBool::new(false)));
+        let disk = Arc::new(Failing(
+            MemoryVfs::shared(),
+            AtomicBool::new(false),
+            Mutex::new(None),
+        ));
         disk.create_dir_all(Path::new("/d")).unwrap();
         let watched = WatchedNames {
             disk: disk.clone(),
@@ -234,7 +271,6 @@ mod tests {
 
     impl Vfs for Failing {
         passed_on! {
-            create(path: &Path) -> StoreResult<Box<dyn WritableFile>>;
             open(path: &Path) -> StoreResult<Arc<dyn ReadableFile>>;
             open_random(path: &Path) -> StoreResult<Arc<dyn RandomAccessFile>>;
             rename(from: &Path, to: &Path) -> StoreResult<()>;
@@ -249,12 +285,62 @@ mod tests {
             free_space(dir: &Path) -> StoreResult<u64>;
         }
 
+        fn create(&self, path: &Path) -> StoreResult<Box<dyn WritableFile>> {
+            let before = self.2.lock().take();
+            if let Some(before) = before {
+                before();
+            }
+            self.0.create(path)
+        }
+
         fn sync_dir(&self, dir: &Path) -> StoreResult<()> {
             if self.1.swap(false, Ordering::SeqCst) {
                 return Err(Error::new(ErrorKind::Io, "told to fail"));
             }
             self.0.sync_dir(dir)
         }
+    }
+
+    /// A sync between the record of a name and its creation says nothing about the name.
+    #[test]
+    fn a_name_is_new_until_a_sync_that_begins_after_its_creation() {
+        let (disk, watched) = watched();
+        let watched = Arc::new(watched);
+        let (dir, one) = (Path::new("/d"), Path::new("/d/one"));
+        let early = watched.clone();
+        *disk.2.lock() = Some(Box::new(move || early.sync_dir(dir).unwrap()));
+        drop(watched.create(one).unwrap());
+        disk.1.store(true, Ordering::SeqCst);
+        assert!(watched.sync_dir(dir).is_err());
+        // The disk reports success, although the failed sync may have lost the name.
+        assert!(watched.sync_dir(dir).is_err());
+        watched.remove(one).unwrap();
+        watched.sync_dir(dir).unwrap();
+    }
+
+    #[test]
+    fn a_failed_creation_leaves_no_doubt_of_its_own() {
+        let (disk, watched) = watched();
+        let watched = Arc::new(watched);
+        let (dir, one) = (Path::new("/d"), Path::new("/d/one"));
+        drop(watched.create(one).unwrap());
+        // The name of the first creation stays new when a second one fails.
+        assert!(watched.create(one).is_err());
+        disk.1.store(true, Ordering::SeqCst);
+        assert!(watched.sync_dir(dir).is_err());
+        assert!(watched.sync_dir(dir).is_err());
+        watched.remove(one).unwrap();
+        watched.sync_dir(dir).unwrap();
+        // A sync fails during a creation of a name that was there for long: nobody would remove it.
+        drop(watched.create(one).unwrap());
+        watched.sync_dir(dir).unwrap();
+        let (early, failing) = (watched.clone(), disk.clone());
+        *disk.2.lock() = Some(Box::new(move || {
+            failing.1.store(true, Ordering::SeqCst);
+            assert!(early.sync_dir(dir).is_err());
+        }));
+        assert!(watched.create(one).is_err());
+        watched.sync_dir(dir).unwrap();
     }
 
     #[test]
