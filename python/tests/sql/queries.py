@@ -37,6 +37,8 @@ class Queries:
         # Whether an aggregate of the query has an order: the engine refuses two.
         self.is_ordered = False
         self.has_own_names = False
+        # The relation of the last query, if its rows are those of the relation.
+        self.plain = None
 
     def query(self):
         """A query, and the columns by which it is sorted."""
@@ -61,6 +63,8 @@ class Queries:
         compared = [at for at, kind in enumerate(kinds) if kind != "mean"]
         if not compared or rng.random() < 0.3:
             return text, []
+        if len(compared) == len(kinds) and choice > 0.25 and self.plain and rng.random() < 0.4:
+            return text + self.order_by_computed(compared) + self.limit(), compared
         if len(compared) == len(kinds) and rng.random() < 0.5:
             return text + self.order(compared) + self.limit(), compared
         by = rng.sample(compared, rng.randint(1, len(compared)))
@@ -104,7 +108,7 @@ class Queries:
         return self.shaped(body, depth)
 
     def shaped(self, body, depth):
-        self.unique, self.is_ordered = [], False
+        self.unique, self.is_ordered, self.plain = [], False, None
         rng = self.rng
 
         def named(items):
@@ -155,6 +159,7 @@ class Queries:
         items = [self.expression(body, depth) for _ in range(rng.randint(1, 4))]
         distinct = "DISTINCT " if rng.random() < 0.25 and "mean" not in kinds(items) else ""
         text = f"SELECT {distinct}{named(items)} FROM {body.text}{where}"
+        self.plain = None if distinct else body
         return text, kinds(items), body.rows
 
     def of_many(self, body, depth):
@@ -186,6 +191,22 @@ class Queries:
         if depth == 0 and self.has_own_names:
             names[: len(OWN_NAMES)] = self.rng.sample(OWN_NAMES, len(OWN_NAMES))
         return ", ".join(f"{item} AS {name}" for (item, _), name in zip(items, names, strict=False))
+
+    def order_by_computed(self, columns):
+        """An order by what is computed from a column, whose name is also one of the result."""
+        rng, body = self.rng, self.plain
+        computed = {"int": "{} % 3", "text": "{} || 'x'", "bool": "NOT {}"}
+        fields = [(name, computed[kind]) for name, kind in body.compared if kind in computed]
+        order = self.order(columns)
+        if not fields:
+            return order
+        name, form = rng.choice(fields)
+        relation, _, column = name.rpartition(".")
+        # Of the only relation, also without its name.
+        is_only = all(field.startswith(f"{relation}.") for field, _ in body.fields)
+        if is_only and rng.random() < 0.6:
+            name = column
+        return order.replace("BY ", f"BY {form.format(name)} {self.direction()}, ", 1)
 
     def name(self):
         self.names += 1
@@ -267,6 +288,7 @@ class Queries:
         left, columns, rows = self.select(depth)
         right, more = self.of_kinds(columns, depth)
         self.unique = []
+        self.plain = None
         operation = self.rng.choice(["UNION ALL", "UNION", "EXCEPT", "INTERSECT"])
         if operation != "UNION ALL":
             operation += self.rng.choice(["", "", " ALL"]) if operation != "UNION" else ""
@@ -302,31 +324,44 @@ class Queries:
 
     def inner(self, body):
         """A condition with a query that names columns of the outer one, or does not."""
-        rng, name = self.rng, self.name()
-        table = rng.choice(self.tables)
-        fields = [(f"{name}.{field}", kind) for field, kind in table.fields]
+        rng = self.rng
+        inner = self.tables_of_one_name()
+        fields = inner.fields
         pairs = [(a, b) for a, kind in body.compared for b, same in fields if kind == same]
         if not pairs:
-            return f"EXISTS (SELECT 1 FROM {table.name} {name})"
+            return f"EXISTS (SELECT 1 FROM {inner.text})"
         a, b = rng.choice(pairs)
         same_a, same_b = self.compared_as(a, b, dict(fields)[b])
         negated = rng.choice(["", "", "NOT "])
         also = f" AND {condition(rng, fields, 1)}" if rng.random() < 0.5 else ""
+        if rng.random() < 0.3:
+            also += " AND " + " = ".join(reversed(rng.choice(pairs)))
+        found = f"FROM {inner.text} WHERE {same_b} = {same_a}{also}"
         choice = rng.random()
         if choice < 0.4:
-            found = f"FROM {table.name} {name} WHERE {same_b} = {same_a}{also}"
-            return f"{negated}EXISTS (SELECT 1 {found})"
+            shown = rng.choice(["1", "1", "*", rng.choice(fields)[0]])
+            return f"{negated}EXISTS (SELECT {shown} {found})"
         if choice < 0.7:
             where = f" WHERE {condition(rng, fields, 1)}" if also else ""
-            return f"{a} {negated}IN (SELECT {b} FROM {table.name} {name}{where})"
+            if rng.random() < 0.3:
+                return f"{a} {negated}IN (SELECT {b} {found})"
+            return f"{a} {negated}IN (SELECT {b} FROM {inner.text}{where})"
         if choice < 0.85:
-            found = f"FROM {table.name} {name} WHERE {same_b} = {same_a}{also}"
             return f"(SELECT count(*) {found}) > 1"
         kind = dict(fields)[b]
         if kind == "bool":
             return f"{a} IS NOT NULL"
         operator = rng.choice(["=", "<", ">="])
-        return f"{a} {operator} (SELECT {rng.choice(['min', 'max'])}({b}) FROM {table.name} {name})"
+        return f"{a} {operator} (SELECT {rng.choice(['min', 'max'])}({b}) FROM {inner.text})"
+
+    def tables_of_one_name(self):
+        """A table, or two that may have columns with the same names."""
+        rng, found = self.rng, []
+        for _ in range(rng.choice([1, 1, 2])):
+            table, name = rng.choice(self.tables), self.name()
+            fields = [(f"{name}.{field}", kind) for field, kind in table.fields]
+            found.append(Relation(f"{table.name} {name}", fields, table.rows))
+        return found[0] if len(found) == 1 else self.joined_with(*found, DEEPEST)
 
     def compared_as(self, outer, inner, kind):
         """Both as they are, or what is computed from them."""

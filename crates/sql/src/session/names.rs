@@ -5,19 +5,29 @@ use std::ops::ControlFlow;
 
 use datafusion::sql::sqlparser::ast::{
     DataType, Distinct, Expr, GroupByExpr, Ident, ObjectNamePart, OrderByKind, Query, Select,
-    SelectItem, SetExpr, SetQuantifier, Value, WildcardAdditionalOptions, visit_expressions,
-    visit_expressions_mut,
+    SelectItem, SelectItemQualifiedWildcardKind, SetExpr, SetQuantifier, Value,
+    WildcardAdditionalOptions, visit_expressions, visit_expressions_mut,
 };
 
-/// Names the second `a` of `SELECT a, a` `a_1`, and so on, and parameters `?1`, `?2` by their places.
+use super::spelling::normal;
+
+/// Names the second `a + b` of `SELECT a + b, a + b` `a + b_1`, and so on, and parameters `?1`, `?2` by their places.
+pub(super) fn name_computed_repetitions(select: &mut Select) {
+    name_those(select, |expr| column_name(expr).is_none());
+}
+
+/// Names the second `a` of `SELECT a, a` `a_1`, and so on, once columns are spelled as their relations do.
 pub(super) fn name_repetitions(select: &mut Select) {
+    name_those(select, |_| true);
+}
+
+fn name_those(select: &mut Select, is_wanted: impl Fn(&Expr) -> bool) {
     let with_names = select.projection.iter().filter(
         |item| !matches!(item, SelectItem::UnnamedExpr(expr) if has_condition_on_query(expr)),
     );
     let mut taken: HashSet<String> = with_names.filter_map(name).collect();
-    let has_all = select.projection.iter().any(
-        |item| matches!(item, SelectItem::Wildcard(options) if *options == WildcardAdditionalOptions::default()),
-    );
+    let all = Stars::of(select);
+    let is_one = matches!(select.from.as_slice(), [tables] if tables.joins.is_empty());
     let aliases: HashSet<String> = select.projection.iter().filter_map(alias).collect();
     // The number that was tried last for each text.
     let mut numbers: HashMap<String, usize> = HashMap::new();
@@ -26,6 +36,9 @@ pub(super) fn name_repetitions(select: &mut Select) {
         let SelectItem::UnnamedExpr(expr) = item else {
             continue;
         };
+        if !is_wanted(expr) {
+            continue;
+        }
         // By its place: in the engine its value is its name, and two may have one value.
         if is_parameter(expr) {
             let name = loop {
@@ -38,7 +51,7 @@ pub(super) fn name_repetitions(select: &mut Select) {
             *item = named(expr.clone(), name);
             continue;
         }
-        let text = expr.to_string();
+        let text = as_read(expr, is_one);
         // Their names in the engine leave the queries out.
         if has_condition_on_query(expr) && taken.insert(text.clone()) {
             *item = named(expr.clone(), text);
@@ -46,8 +59,7 @@ pub(super) fn name_repetitions(select: &mut Select) {
         }
         // The columns of `*` are there already, and so is what has the name of a column.
         let is_alias = column_name(expr).is_some_and(|name| aliases.contains(&name));
-        let is_in_all = is_alias
-            || (has_all && matches!(expr, Expr::Identifier(_) | Expr::CompoundIdentifier(_)));
+        let is_in_all = is_alias || all.have(expr);
         let text = match (is_in_all, column_name(expr)) {
             (true, Some(name)) => name,
             _ => text,
@@ -241,6 +253,65 @@ fn has_condition_on_query(expr: &Expr) -> bool {
     .is_break()
 }
 
+/// The columns that `*` and `t.*` name.
+struct Stars {
+    /// `*`, or `t.*` of the only relation.
+    all: bool,
+    /// Relations that have `t.*`.
+    relations: HashSet<String>,
+}
+
+impl Stars {
+    fn of(select: &Select) -> Self {
+        let plain = WildcardAdditionalOptions::default();
+        let (mut all, mut relations) = (false, HashSet::new());
+        for item in &select.projection {
+            match item {
+                SelectItem::Wildcard(options) => all |= *options == plain,
+                SelectItem::QualifiedWildcard(
+                    SelectItemQualifiedWildcardKind::ObjectName(name),
+                    options,
+                ) if *options == plain => {
+                    let name = name.0.last().and_then(ObjectNamePart::as_ident);
+                    relations.extend(name.map(normal));
+                }
+                _ => {}
+            }
+        }
+        let is_one = matches!(select.from.as_slice(), [tables] if tables.joins.is_empty());
+        Self {
+            all: all || (is_one && !relations.is_empty()),
+            relations,
+        }
+    }
+
+    fn have(&self, expr: &Expr) -> bool {
+        match expr {
+            Expr::Identifier(_) => self.all,
+            Expr::CompoundIdentifier(parts) => {
+                let is_of = |relation: &Ident| self.relations.contains(&normal(relation));
+                self.all || parts.iter().rev().nth(1).is_some_and(is_of)
+            }
+            _ => false,
+        }
+    }
+}
+
+/// The text of an expression, with names of columns as the engine reads them. Of the only relation, `a` and `t.a` are one.
+fn as_read(expr: &Expr, is_one: bool) -> String {
+    match expr {
+        Expr::Identifier(name) => normal(name),
+        Expr::CompoundIdentifier(parts) => {
+            if let ([_, name], true) = (parts.as_slice(), is_one) {
+                return normal(name);
+            }
+            let parts: Vec<String> = parts.iter().map(normal).collect();
+            parts.join(".")
+        }
+        _ => expr.to_string(),
+    }
+}
+
 fn is_parameter(expr: &Expr) -> bool {
     matches!(expr, Expr::Value(value) if matches!(value.value, Value::Placeholder(_)))
 }
@@ -255,7 +326,7 @@ fn named(expr: Expr, name: String) -> SelectItem {
 /// The name that a column has, or would have if it had one.
 fn name(item: &SelectItem) -> Option<String> {
     match item {
-        SelectItem::ExprWithAlias { alias, .. } => Some(alias.value.clone()),
+        SelectItem::ExprWithAlias { alias, .. } => Some(normal(alias)),
         SelectItem::UnnamedExpr(expr) => column_name(expr).or_else(|| Some(expr.to_string())),
         _ => None,
     }
@@ -265,9 +336,9 @@ fn name(item: &SelectItem) -> Option<String> {
 fn alias(item: &SelectItem) -> Option<String> {
     match item {
         SelectItem::ExprWithAlias { expr, alias }
-            if column_name(expr).is_none_or(|name| name != alias.value) =>
+            if column_name(expr).is_none_or(|name| name != normal(alias)) =>
         {
-            Some(alias.value.clone())
+            Some(normal(alias))
         }
         _ => None,
     }
@@ -276,8 +347,8 @@ fn alias(item: &SelectItem) -> Option<String> {
 /// The name of a column.
 fn column_name(expr: &Expr) -> Option<String> {
     match expr {
-        Expr::Identifier(name) => Some(name.value.clone()),
-        Expr::CompoundIdentifier(parts) => Some(parts.last()?.value.clone()),
+        Expr::Identifier(name) => Some(normal(name)),
+        Expr::CompoundIdentifier(parts) => Some(normal(parts.last()?)),
         Expr::Nested(inner) => column_name(inner),
         _ => None,
     }
@@ -285,7 +356,11 @@ fn column_name(expr: &Expr) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use datafusion::sql::parser::{DFParser, Statement};
+    use datafusion::sql::sqlparser::ast::{VisitMut, VisitorMut};
+
     use super::super::parse_statements;
+    use super::*;
 
     #[test]
     fn computed_columns_have_their_text_as_a_name() {
@@ -331,13 +406,27 @@ mod tests {
         }
     }
 
+    struct Repetitions;
+    impl VisitorMut for Repetitions {
+        type Break = ();
+
+        fn pre_visit_select(&mut self, select: &mut Select) -> ControlFlow<()> {
+            name_repetitions(select);
+            ControlFlow::Continue(())
+        }
+    }
+
     /// In a time that does not grow with the square of their number.
     #[test]
     fn many_repetitions_have_names_of_their_own() {
         let begun = std::time::Instant::now();
         let text = format!("SELECT a_2, {} FROM t", vec!["a"; 20_000].join(", "));
-        let parsed = parse_statements(&text).expect("a statement");
-        let shown = parsed.first().expect("one").statement.to_string();
+        let mut parsed = DFParser::parse_sql(&text).expect("a statement");
+        let Some(Statement::Statement(ast)) = parsed.front_mut() else {
+            panic!("one statement");
+        };
+        let _: ControlFlow<()> = ast.visit(&mut Repetitions);
+        let shown = ast.to_string();
         assert!(shown.starts_with("SELECT a_2, a, a AS \"a_1\", a AS \"a_3\","));
         assert!(shown.ends_with("a AS \"a_20000\" FROM t"));
         let taken = begun.elapsed();

@@ -20,6 +20,9 @@ const DEPTH_MAX: usize = 500;
 /// The most set operations in a row, and the most named queries of a statement: plans of more are too deep to walk.
 const QUERIES_MAX: usize = 200;
 
+/// The most queries with WITH within each other: the engine's time to plan doubles with each.
+const WITHIN_MAX: usize = 12;
+
 /// Corrects a statement.
 ///
 /// * `TIMESTAMP` is of microseconds, as in tables. The engine's default of nanoseconds ends in 2262.
@@ -42,7 +45,11 @@ fn correct_ast(ast: &mut Ast) -> Result<()> {
     if let Ast::Query(query) = ast {
         ignored::check_result(query)?;
     }
-    let mut correction = Correction { depth: 0, named: 0 };
+    let mut correction = Correction {
+        depth: 0,
+        named: 0,
+        within: 0,
+    };
     if let ControlFlow::Break(error) = ast.visit(&mut correction) {
         return Err(error);
     }
@@ -72,6 +79,8 @@ struct Correction {
     depth: usize,
     /// Queries with a name so far.
     named: usize,
+    /// Queries around that have WITH.
+    within: usize,
 }
 
 impl VisitorMut for Correction {
@@ -98,6 +107,16 @@ impl VisitorMut for Correction {
             dismantle_union(&mut query.body);
             return ControlFlow::Break(too_many("UNION"));
         }
+        self.within += usize::from(query.with.is_some());
+        if self.within > WITHIN_MAX {
+            return ControlFlow::Break(
+                Error::new(
+                    ErrorKind::InvalidArgument,
+                    "too many queries with WITH are within each other: name the inner queries in the outer WITH",
+                )
+                .with("limit", WITHIN_MAX),
+            );
+        }
         if self.named > QUERIES_MAX {
             return ControlFlow::Break(too_many("WITH"));
         }
@@ -109,8 +128,13 @@ impl VisitorMut for Correction {
         or_break(ignored::check_query(query))
     }
 
+    fn post_visit_query(&mut self, query: &mut Query) -> ControlFlow<Error> {
+        self.within -= usize::from(query.with.is_some());
+        ControlFlow::Continue(())
+    }
+
     fn pre_visit_select(&mut self, select: &mut Select) -> ControlFlow<Error> {
-        names::name_repetitions(select);
+        names::name_computed_repetitions(select);
         or_break(ignored::check_select(select))
     }
 

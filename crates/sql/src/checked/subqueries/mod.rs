@@ -5,6 +5,7 @@
 //!   once. That moves its conditions to the join. An aggregate without GROUP BY, a window function or a LIMIT below
 //!   would then be computed for other rows.
 //! * An equality of such a query with a computed value becomes one of columns ([`computed`]).
+//! * So does one of a column whose name other relations of such a query have, too ([`repeated`]).
 //! * Its HAVING above an aggregate without GROUP BY is forgotten ([`having`]).
 //! * `IN` of such a query, and `IN` whose NULL is not the same as false: as EXISTS ([`membership`]).
 //!
@@ -14,6 +15,7 @@ mod computed;
 mod having;
 mod marks;
 mod membership;
+mod repeated;
 
 use std::sync::Arc;
 
@@ -45,6 +47,13 @@ impl AnalyzerRule for Subqueries {
 
     fn analyze(&self, plan: LogicalPlan, _: &ConfigOptions) -> Result<LogicalPlan> {
         let mut number = 0;
+        let plan = with_new_schemas(plan.transform_up_with_subqueries(|plan| match plan {
+            LogicalPlan::Subquery(subquery) => {
+                let subquery = repeated::with_own_names(subquery, &mut number)?;
+                Ok(subquery.update_data(LogicalPlan::Subquery))
+            }
+            plan => Ok(Transformed::no(plan)),
+        })?)?;
         with_new_schemas(plan.transform_up_with_subqueries(|plan| replaced(plan, &mut number))?)
     }
 }

@@ -71,8 +71,9 @@ fn spell_common(left: &Scope, right: &Scope, name: &mut ObjectName) {
         return;
     };
     if name.quote_style.is_none()
-        && let Found::Spelled(spelling) = left.find(None, &name.value)
-        && let Found::Spelled(other) = right.find(None, &name.value)
+        // Also if it is written in capitals: EXCLUDE compares it as it is written.
+        && let Found::Column(spelling) = left.find(None, name)
+        && let Found::Column(other) = right.find(None, name)
         && spelling == other
     {
         *name = Ident::with_quote('"', spelling);

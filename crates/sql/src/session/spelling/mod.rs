@@ -2,8 +2,8 @@
 //!
 //! Names without quotes are found in any letters: `code` is the column `Code` of a file's header. The engine compares names
 //! exactly. So each name without quotes that no relation of its query has, and that differs from one column in case alone,
-//! is written as that column, in quotes. A column comes before an alias of SELECT, except in ORDER BY, and the innermost
-//! query that has the column before those around it.
+//! is written as that column, in quotes. A column is preferred to an alias of SELECT, except in ORDER BY and DISTINCT ON,
+//! and a column of a subquery to one of the queries around it.
 //!
 //! That needs the columns of the relations in FROM: of tables and files, and of queries in FROM and WITH, which `output.rs`
 //! finds. Where they are not known, as those of a table function, a column is respelled when the engine misses it
@@ -11,9 +11,10 @@
 //!
 //! For a name in a subquery, the engine looks further outside instead of reporting an error if several of the subquery's
 //! relations have the column, or if a relation of the subquery hides an outer one. The statement would answer another
-//! question, or delete other records. So it is refused here.
+//! question, or delete other records. So it is refused here, also where the subquery's columns are not known.
 
 mod joins;
+mod keys;
 mod order;
 mod output;
 mod scope;
@@ -28,15 +29,17 @@ use datafusion::sql::parser::Statement;
 use datafusion::sql::planner::object_name_to_table_reference;
 use datafusion::sql::sqlparser::ast::{
     AccessExpr, Delete, Distinct, Expr, FromTable, Ident, ObjectName, ObjectNamePart, Query,
-    Select, Statement as Ast, TableFactor, TableWithJoins, Update, VisitMut, VisitorMut,
+    Select, Statement as Ast, TableFactor, TableWithJoins, Update, VisitMut, VisitorMut, With,
     visit_relations,
 };
 use ostrakon_cell::{Error, Result};
 
 use super::letters::ast_of;
+use super::names;
+use super::syntax::is_query;
 use super::using;
 use output::given;
-use scope::{Found, Names, Relation, Scope};
+use scope::{Found, Names, Scope};
 
 pub(super) use scope::normal;
 
@@ -59,6 +62,7 @@ pub(super) async fn spelled(
     let mut speller = Speller {
         columns: &columns,
         levels: Vec::new(),
+        subqueries: 0,
     };
     match VisitMut::visit(ast, &mut speller) {
         ControlFlow::Break(error) => return Err(error),
@@ -92,15 +96,30 @@ async fn columns(context: &SessionContext, ast: &Ast) -> Columns {
 
 /// Where names stand.
 enum Level {
-    /// In a query, but in none of its SELECTs: in ORDER BY, which is treated by itself, or LIMIT. With the columns of its
-    /// queries in WITH.
-    Query(HashMap<String, Option<Arc<Names>>>),
+    /// In a query, but in none of its SELECTs: in ORDER BY, which is treated by itself, LIMIT or VALUES.
+    Query {
+        /// The columns of the queries in WITH so far.
+        queries: HashMap<String, Arc<Names>>,
+        /// The clause, while the query is visited.
+        with: Option<With>,
+    },
     Select(Scope),
+}
+
+impl Level {
+    fn query() -> Self {
+        Self::Query {
+            queries: HashMap::new(),
+            with: None,
+        }
+    }
 }
 
 struct Speller<'a> {
     columns: &'a Columns,
     levels: Vec<Level>,
+    /// Expressions around that are queries.
+    subqueries: usize,
 }
 
 impl Speller<'_> {
@@ -128,99 +147,118 @@ impl Speller<'_> {
                 alias: None,
             } => return self.joined(table_with_joins),
             TableFactor::Table {
-                name,
-                alias,
-                args: None,
-                ..
+                name, alias, args, ..
             } => {
                 let last = name.0.last().and_then(ObjectNamePart::as_ident).map(normal);
-                let columns = match alias.as_ref().and_then(given) {
-                    None => self.columns_of(name),
-                    given => given,
-                };
+                let columns = alias.as_ref().and_then(given);
+                let columns = columns.unwrap_or_else(|| match (args, last.as_deref()) {
+                    (None, _) => self.columns_of(name),
+                    (Some(_), Some("generate_series" | "range")) => {
+                        Arc::new(std::iter::once("value".to_owned()).collect())
+                    }
+                    _ => Arc::new(Names::unknown()),
+                });
                 let named = alias.as_ref().map(|alias| normal(&alias.name));
-                (named.or(last), columns)
+                (named.or(last.filter(|_| args.is_none())), columns)
             }
             TableFactor::Derived {
-                subquery,
-                alias,
-                lateral,
-                ..
+                subquery, alias, ..
             } => {
-                let columns = match alias.as_ref().and_then(given) {
-                    // With LATERAL, it reads relations beside it.
-                    None if !lateral => self.output(subquery),
-                    given => given,
-                };
+                let columns = alias.as_ref().and_then(given);
+                let columns = columns.unwrap_or_else(|| self.output(subquery));
                 (alias.as_ref().map(|alias| normal(&alias.name)), columns)
             }
-            TableFactor::Table { alias, .. }
-            | TableFactor::TableFunction { alias, .. }
+            TableFactor::TableFunction { alias, .. }
             | TableFactor::Function { alias, .. }
             | TableFactor::UNNEST { alias, .. } => (
                 alias.as_ref().map(|alias| normal(&alias.name)),
-                alias.as_ref().and_then(given),
+                alias
+                    .as_ref()
+                    .and_then(given)
+                    .unwrap_or_else(|| Arc::new(Names::unknown())),
             ),
-            _ => (None, None),
+            _ => (None, Arc::new(Names::unknown())),
         };
-        Scope::of(Relation { name, columns })
+        Scope::of(name, columns)
     }
 
     /// The columns of a query in WITH, or of a table or file.
-    fn columns_of(&self, name: &ObjectName) -> Option<Arc<Names>> {
+    fn columns_of(&self, name: &ObjectName) -> Arc<Names> {
         if let [ObjectNamePart::Identifier(name)] = name.0.as_slice() {
             let name = normal(name);
-            let queries = self.levels.iter().rev().filter_map(|level| match level {
-                Level::Query(queries) => queries.get(&name),
+            let mut queries = self.levels.iter().rev().filter_map(|level| match level {
+                Level::Query { queries, .. } => queries.get(&name),
                 Level::Select(_) => None,
             });
-            if let Some(columns) = queries.into_iter().next() {
+            if let Some(columns) = queries.next() {
                 return columns.clone();
             }
         }
-        self.columns.get(name).cloned()
+        let known = self.columns.get(name).cloned();
+        known.unwrap_or_else(|| Arc::new(Names::unknown()))
     }
 
-    /// How a name without quotes is spelled, if it is not as it is written.
+    /// The scopes around, from the innermost one.
+    fn scopes(&self) -> impl Iterator<Item = &Scope> {
+        self.levels.iter().rev().filter_map(|level| match level {
+            Level::Select(scope) => Some(scope),
+            Level::Query { .. } => None,
+        })
+    }
+
+    /// How a name is spelled, if it is not as it is written.
+    ///
+    /// # Errors
+    /// The engine would look for it in a query further outside.
     fn spelling(&self, relation: Option<&str>, name: &Ident) -> Result<Option<String>> {
-        if name.quote_style.is_some() || !matches!(self.levels.last(), Some(Level::Select(_))) {
+        if !matches!(self.levels.last(), Some(Level::Select(_))) {
             return Ok(None);
         }
-        let lower = normal(name);
-        let mut scopes = self.levels.iter().rev().filter_map(|level| match level {
-            Level::Select(scope) => Some(scope),
-            Level::Query(_) => None,
-        });
+        let written = normal(name);
+        let other = |spelling: String| (spelling != written).then_some(spelling);
+        let mut scopes = self.scopes();
         while let Some(scope) = scopes.next() {
             if relation.is_some_and(|relation| !scope.has_relation(relation)) {
                 continue;
             }
-            match scope.find(relation, &name.value) {
-                Found::Spelled(name) => return Ok(Some(name)),
-                Found::Exact | Found::Unclear => return Ok(None),
-                Found::Absent if relation.is_none() && !scope.aliases.contains(&lower) => {}
-                Found::Absent if relation.is_none() => return Ok(None),
-                found => {
-                    let is_outer = scopes.any(|outer| {
-                        relation.is_none_or(|relation| outer.has_relation(relation))
-                            && outer.may_have(relation, &lower)
-                    });
-                    return match (is_outer, found) {
-                        (false, _) => Ok(None),
-                        // The engine takes an alias.
-                        (_, Found::Ambiguous) if scope.aliases.contains(&lower) => Ok(None),
-                        (true, found) => Err(mistaken(relation, &lower, &found)),
-                    };
-                }
+            let found = scope.find(relation, name);
+            let spelling = match &found {
+                Found::Column(spelling) => return Ok(other(spelling.clone())),
+                Found::Absent if relation.is_none() => match scope.alias(name) {
+                    Some(alias) => return Ok(other(alias)),
+                    None => continue,
+                },
+                Found::Ambiguous(spelling) => spelling.clone().and_then(other),
+                Found::Unclear | Found::Absent => None,
+            };
+            // The engine takes an alias.
+            if relation.is_none() && scope.aliases.has(&written) {
+                return Ok(None);
             }
+            let is_outer = scopes.any(|outer| {
+                relation.is_none_or(|relation| outer.has_relation(relation))
+                    && outer.may_have(relation, spelling.as_ref().unwrap_or(&written))
+            });
+            return match is_outer {
+                true => Err(mistaken(relation, &written, &found)),
+                false => Ok(spelling),
+            };
         }
         Ok(None)
     }
 
-    fn is_relation(&self, name: &str) -> bool {
-        self.levels
-            .iter()
-            .any(|level| matches!(level, Level::Select(scope) if scope.has_relation(name)))
+    /// Whether a name before a point is that of a relation, and not of a column with fields.
+    fn is_relation(&self, name: &Ident) -> bool {
+        let written = normal(name);
+        for scope in self.scopes() {
+            if scope.has_relation(&written) {
+                return true;
+            }
+            if let Found::Column(_) | Found::Ambiguous(_) = scope.find(None, name) {
+                return false;
+            }
+        }
+        false
     }
 
     fn respell(&self, relation: Option<&str>, name: &mut Ident) -> Result<()> {
@@ -239,9 +277,8 @@ impl Speller<'_> {
                 let [relation, name, ..] = names.as_mut_slice() else {
                     return Ok(());
                 };
-                let written = normal(relation);
-                match self.is_relation(&written) {
-                    true => self.respell(Some(&written), name),
+                match self.is_relation(relation) {
+                    true => self.respell(Some(&normal(relation)), name),
                     // A namespace, or a field within a field.
                     false if is_long => Ok(()),
                     // A field of a struct.
@@ -260,7 +297,7 @@ impl Speller<'_> {
         let Expr::Identifier(root) = root else {
             return Ok(());
         };
-        let relation = Some(normal(root)).filter(|root| self.is_relation(root));
+        let relation = self.is_relation(root).then(|| normal(root));
         if relation.is_some() {
             keep(root);
         }
@@ -276,28 +313,37 @@ impl Speller<'_> {
         Ok(())
     }
 
+    /// Visits the queries of WITH, each of which can read those before it, and ORDER BY.
     fn enter_query(&mut self, query: &mut Query) -> Result<()> {
-        self.levels.push(Level::Query(HashMap::new()));
-        if let Some(with) = &query.with {
-            self.add_queries(with);
+        self.levels.push(Level::query());
+        let mut clause = query.with.take();
+        if let Some(with) = &mut clause {
+            for one in &mut with.cte_tables {
+                if with.recursive {
+                    self.add_recursive_query(one);
+                }
+                if let ControlFlow::Break(error) = VisitMut::visit(&mut one.query, self) {
+                    return Err(error);
+                }
+                self.add_query(one);
+            }
+        }
+        if let Some(Level::Query { with, .. }) = self.levels.last_mut() {
+            *with = clause;
         }
         self.respell_order(query)
     }
 
     fn enter_select(&mut self, select: &mut Select) -> Result<()> {
+        let mut scope = Scope::default();
         for tables in &mut select.from {
-            self.spell_joins(tables)?;
+            scope.add(self.spell_joins(tables)?);
         }
-        let mut scope = self.scope(&select.from);
         scope.aliases = order::aliases(select);
         if let Some(Distinct::On(items)) = &mut select.distinct {
             // As in ORDER BY.
             for item in items {
-                if let Expr::Identifier(name) = item
-                    && scope.aliases.contains(&normal(name))
-                {
-                    keep(name);
-                }
+                order::respell_alias(item, &scope);
             }
         }
         self.levels.push(Level::Select(scope));
@@ -328,8 +374,10 @@ impl VisitorMut for Speller<'_> {
         flow(self.enter_query(query))
     }
 
-    fn post_visit_query(&mut self, _: &mut Query) -> ControlFlow<Error> {
-        self.levels.pop();
+    fn post_visit_query(&mut self, query: &mut Query) -> ControlFlow<Error> {
+        if let Some(Level::Query { with, .. }) = self.levels.pop() {
+            query.with = with;
+        }
         ControlFlow::Continue(())
     }
 
@@ -337,13 +385,20 @@ impl VisitorMut for Speller<'_> {
         flow(self.enter_select(select))
     }
 
-    fn post_visit_select(&mut self, _: &mut Select) -> ControlFlow<Error> {
+    fn post_visit_select(&mut self, select: &mut Select) -> ControlFlow<Error> {
         self.levels.pop();
+        names::name_repetitions(select);
         ControlFlow::Continue(())
     }
 
     fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<Error> {
+        self.subqueries += usize::from(is_query(expr));
         flow(self.respell_expr(expr))
+    }
+
+    fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<Error> {
+        self.subqueries -= usize::from(is_query(expr));
+        ControlFlow::Continue(())
     }
 }
 
@@ -357,12 +412,16 @@ fn flow(result: Result<()>) -> ControlFlow<Error> {
 /// A column of a subquery that the engine would take for the outer query's.
 fn mistaken(relation: Option<&str>, name: &str, found: &Found) -> Error {
     let reason = match (relation, found) {
-        (Some(_), Found::Ambiguous) => {
+        (Some(_), Found::Ambiguous(_)) => {
             "two relations of a subquery have one name: give one of them another name with AS"
         }
         (Some(_), _) => {
             "the relation of a subquery has no such column, but one of the same name around it has: give one of the two another \
              name with AS"
+        }
+        (None, Found::Unclear) => {
+            "a column of a subquery may be of its own relations, not all of whose columns are known, or of the query around \
+             it: write the relation before the column, as in relation.column"
         }
         (None, _) => {
             "a column of a subquery belongs to several of its relations: write the relation before the column, as in \

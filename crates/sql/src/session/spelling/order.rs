@@ -1,39 +1,42 @@
-//! Names in ORDER BY, where an alias of SELECT comes before a column.
+//! Names in ORDER BY, where an alias of SELECT may come before a column.
 
-use std::collections::HashSet;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use datafusion::sql::sqlparser::ast::{
-    Expr, OrderByKind, Query, Select, SelectItem, SetExpr, VisitMut, VisitorMut,
+    Expr, Ident, OrderByKind, Query, Select, SelectItem, SetExpr, VisitMut, VisitorMut,
 };
 use ostrakon_cell::{Error, Result};
 
-use super::scope::{Relation, Scope, normal};
-use super::{Level, Speller, flow};
+use super::scope::{Names, Scope, normal};
+use super::{Level, Speller, flow, keys};
 
 impl Speller<'_> {
-    /// Respells what ORDER BY names. An alias of SELECT comes first there.
+    /// Respells what ORDER BY names. A key that is nothing but an alias of SELECT is that.
     pub(super) fn respell_order(&mut self, query: &mut Query) -> Result<()> {
-        let Some(order) = &mut query.order_by else {
+        if query.order_by.is_none() {
             return Ok(());
-        };
-        let OrderByKind::Expressions(items) = &mut order.kind else {
-            return Ok(());
-        };
+        }
         let scope = match &*query.body {
             SetExpr::Select(select) => {
                 let mut scope = self.scope(&select.from);
                 scope.aliases = aliases(select);
                 scope
             }
-            body => Scope::of(Relation {
-                name: None,
-                columns: self
-                    .output_of(body)
-                    .map(|names| Arc::new(names.into_iter().collect())),
-            }),
+            body => Scope::of(None, Arc::new(self.output_of(body))),
         };
+        // A subquery may name columns of the queries around it, which a query in FROM cannot.
+        if self.subqueries == 0 && keys::name_hidden_columns(query, &scope) {
+            return keys::compute_within(query, &scope);
+        }
+        let Some(OrderByKind::Expressions(items)) =
+            query.order_by.as_mut().map(|order| &mut order.kind)
+        else {
+            return Ok(());
+        };
+        for item in items.iter_mut() {
+            respell_alias(&mut item.expr, &scope);
+        }
         let aliases = scope.aliases.clone();
         self.levels.push(Level::Select(scope));
         let mut found = Ok(());
@@ -53,10 +56,19 @@ impl Speller<'_> {
     }
 }
 
+/// Writes a key that is nothing but an alias as the alias is spelled.
+pub(super) fn respell_alias(key: &mut Expr, scope: &Scope) {
+    if let Expr::Identifier(name) = key
+        && let Some(alias) = scope.alias(name)
+    {
+        *name = Ident::with_quote('"', alias);
+    }
+}
+
 /// Respells an item of ORDER BY, outside of its subqueries.
 struct OfOrder<'a> {
     speller: &'a Speller<'a>,
-    aliases: &'a HashSet<String>,
+    aliases: &'a Names,
     queries: usize,
 }
 
@@ -74,8 +86,7 @@ impl VisitorMut for OfOrder<'_> {
     }
 
     fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<Error> {
-        let is_alias =
-            matches!(expr, Expr::Identifier(name) if self.aliases.contains(&normal(name)));
+        let is_alias = matches!(expr, Expr::Identifier(name) if self.aliases.has(&normal(name)));
         match self.queries == 0 && !is_alias {
             true => flow(self.speller.respell_expr(expr)),
             false => ControlFlow::Continue(()),
@@ -84,7 +95,7 @@ impl VisitorMut for OfOrder<'_> {
 }
 
 /// The names that a SELECT gives to its columns.
-pub(super) fn aliases(select: &Select) -> HashSet<String> {
+pub(super) fn aliases(select: &Select) -> Names {
     let alias = |item: &SelectItem| match item {
         SelectItem::ExprWithAlias { alias, .. } => Some(normal(alias)),
         _ => None,

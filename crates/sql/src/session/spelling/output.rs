@@ -1,10 +1,12 @@
 //! The names of a query's columns, before it is planned.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use datafusion::sql::sqlparser::ast::{
-    ExcludeSelectItem, Expr, Ident, Query, Select, SelectItem, SelectItemQualifiedWildcardKind,
-    SetExpr, TableAlias, WildcardAdditionalOptions, With,
+    Cte, ExcludeSelectItem, Expr, Ident, Query, Select, SelectItem,
+    SelectItemQualifiedWildcardKind, SetExpr, SetQuantifier, TableAlias, UnaryOperator,
+    WildcardAdditionalOptions,
 };
 
 use super::scope::{Found, Names, Scope, UNNAMED, normal};
@@ -16,142 +18,221 @@ pub(super) fn given(alias: &TableAlias) -> Option<Arc<Names>> {
     (!alias.columns.is_empty()).then(|| Arc::new(names.collect()))
 }
 
-/// A column as its relation spells it; `None` if that is not known.
-fn written(scope: &Scope, relation: Option<&str>, name: &Ident) -> Option<String> {
-    if name.quote_style.is_some() {
-        return Some(name.value.clone());
-    }
-    match scope.find(relation, &name.value) {
-        Found::Spelled(name) => Some(name),
-        Found::Exact | Found::Ambiguous => Some(normal(name)),
-        Found::Unclear | Found::Absent => None,
-    }
-}
-
 impl Speller<'_> {
-    /// Adds the queries of WITH, each of which can read those before it.
-    pub(super) fn add_queries(&mut self, with: &With) {
-        for one in &with.cte_tables {
-            let name = normal(&one.alias.name);
-            if with.recursive {
-                // Its own columns, where it reads itself.
-                self.add_query(name.clone(), given(&one.alias));
-            }
-            let columns = given(&one.alias).or_else(|| self.output(&one.query));
-            self.add_query(name, columns);
+    /// Lets the queries that follow read one of WITH.
+    pub(super) fn add_query(&mut self, one: &Cte) {
+        let columns = given(&one.alias).unwrap_or_else(|| self.output(&one.query));
+        self.set_query(one, columns);
+    }
+
+    /// The same while the query is not known, which may read itself.
+    pub(super) fn add_recursive_query(&mut self, one: &Cte) {
+        self.set_query(one, Arc::new(Names::unknown()));
+        self.add_query(one);
+    }
+
+    fn set_query(&mut self, one: &Cte, columns: Arc<Names>) {
+        if let Some(Level::Query { queries, .. }) = self.levels.last_mut() {
+            queries.insert(normal(&one.alias.name), columns);
         }
     }
 
-    fn add_query(&mut self, name: String, columns: Option<Arc<Names>>) {
-        if let Some(Level::Query(queries)) = self.levels.last_mut() {
-            queries.insert(name, columns);
-        }
-    }
-
-    /// The columns of a query; `None` if not all of them are known.
-    pub(super) fn output(&mut self, query: &Query) -> Option<Arc<Names>> {
-        self.levels.push(Level::Query(Default::default()));
+    /// The columns of a query.
+    pub(super) fn output(&mut self, query: &Query) -> Arc<Names> {
+        self.levels.push(Level::query());
         if let Some(with) = &query.with {
-            self.add_queries(with);
+            for one in &with.cte_tables {
+                match with.recursive {
+                    true => self.add_recursive_query(one),
+                    false => self.add_query(one),
+                }
+            }
         }
         let names = self.output_of(&query.body);
         self.levels.pop();
-        names.map(|names| Arc::new(names.into_iter().collect()))
+        Arc::new(names)
     }
 
-    pub(super) fn output_of(&mut self, body: &SetExpr) -> Option<Vec<String>> {
+    pub(super) fn output_of(&mut self, body: &SetExpr) -> Names {
         match body {
             SetExpr::Select(select) => self.output_of_select(select),
-            // The first part names the columns.
-            SetExpr::SetOperation { left, .. } => self.output_of(left),
-            SetExpr::Query(query) => {
-                let names = self.output(query)?;
-                Some(names.iter().cloned().collect())
+            SetExpr::SetOperation {
+                left,
+                right,
+                set_quantifier,
+                ..
+            } => {
+                // The first part names the columns.
+                let mut names = self.output_of(left);
+                if matches!(
+                    set_quantifier,
+                    SetQuantifier::ByName
+                        | SetQuantifier::AllByName
+                        | SetQuantifier::DistinctByName
+                ) {
+                    let others = self.output_of(right);
+                    names.is_partial |= others.is_partial;
+                    others.iter().for_each(|name| names.add(name.clone()));
+                }
+                names
             }
-            _ => None,
+            SetExpr::Query(query) => (*self.output(query)).clone(),
+            SetExpr::Values(values) => {
+                let width = values.rows.first().map_or(0, |row| row.len());
+                (1..=width).map(|at| format!("column{at}")).collect()
+            }
+            _ => Names::unknown(),
         }
     }
 
-    fn output_of_select(&mut self, select: &Select) -> Option<Vec<String>> {
+    fn output_of_select(&mut self, select: &Select) -> Names {
         let scope = self.scope(&select.from);
-        let mut names = Vec::new();
+        let mut names = Names::default();
         for item in &select.projection {
-            add_item(&scope, item, &mut names)?;
+            add_item(&scope, item, &mut names);
         }
-        Some(names)
+        names
     }
 }
 
-/// Adds the columns of an item of SELECT; `None` if they are not known.
-fn add_item(scope: &Scope, item: &SelectItem, names: &mut Vec<String>) -> Option<()> {
-    match item {
-        SelectItem::ExprWithAlias { alias, .. } => names.push(normal(alias)),
-        SelectItem::UnnamedExpr(Expr::Identifier(name)) => {
-            names.push(written(scope, None, name)?);
-        }
-        SelectItem::UnnamedExpr(Expr::CompoundIdentifier(parts)) => {
-            let [relation, name] = parts.as_slice() else {
-                return None;
+/// Adds the columns of an item of SELECT.
+fn add_item(scope: &Scope, item: &SelectItem, names: &mut Names) {
+    let (relation, options) = match item {
+        SelectItem::ExprWithAlias { alias, .. } => return names.add(normal(alias)),
+        SelectItem::UnnamedExpr(expr) => {
+            return match name_of(scope, expr) {
+                Some(name) => names.add(name),
+                None => names.is_partial = true,
             };
-            names.push(written(scope, Some(&normal(relation)), name)?);
         }
-        SelectItem::UnnamedExpr(
-            Expr::Function(_)
-            | Expr::BinaryOp { .. }
-            | Expr::UnaryOp { .. }
-            | Expr::Value(_)
-            | Expr::Case { .. },
-        ) => names.push(UNNAMED.to_owned()),
-        SelectItem::Wildcard(options) => add_all(scope, None, options, names)?,
+        SelectItem::Wildcard(options) => (None, options),
         SelectItem::QualifiedWildcard(kind, options) => {
-            let SelectItemQualifiedWildcardKind::ObjectName(name) = kind else {
-                return None;
+            let relation = match kind {
+                SelectItemQualifiedWildcardKind::ObjectName(name) => {
+                    name.0.last().and_then(|part| part.as_ident())
+                }
+                SelectItemQualifiedWildcardKind::Expr(_) => None,
             };
-            let relation = normal(name.0.last()?.as_ident()?);
-            add_all(scope, Some(&relation), options, names)?;
+            match relation {
+                Some(relation) => (Some(normal(relation)), options),
+                None => return names.is_partial = true,
+            }
         }
-        _ => return None,
+        SelectItem::ExprWithAliases { .. } => return names.is_partial = true,
+    };
+    if add_all(scope, relation.as_deref(), options, names).is_none() {
+        names.is_partial = true;
     }
-    Some(())
 }
 
-/// Adds the columns of `*`.
+/// The name that the engine gives to a column; `None` if that is not known.
+fn name_of(scope: &Scope, expr: &Expr) -> Option<String> {
+    match expr {
+        Expr::Identifier(name) => written(scope, None, name),
+        Expr::CompoundIdentifier(parts) => match parts.as_slice() {
+            [relation, name] => written(scope, Some(&normal(relation)), name),
+            _ => None,
+        },
+        // Named by the column and its relation, as in `t.a`, if the relation has a name.
+        Expr::Cast { .. } => {
+            let mut relations = scope.named(None);
+            let is_named = relations.all(|one| one.name.is_some());
+            is_named.then(|| UNNAMED.to_owned())
+        }
+        // Named as what is inside.
+        Expr::Nested(inner)
+        | Expr::UnaryOp {
+            op: UnaryOperator::Plus,
+            expr: inner,
+        } => name_of(scope, inner),
+        // Named by their texts.
+        Expr::Function(_)
+        | Expr::BinaryOp { .. }
+        | Expr::UnaryOp { .. }
+        | Expr::Value(_)
+        | Expr::TypedString(_)
+        | Expr::Interval(_)
+        | Expr::Case { .. }
+        | Expr::IsNull(_)
+        | Expr::IsNotNull(_)
+        | Expr::IsTrue(_)
+        | Expr::IsNotTrue(_)
+        | Expr::IsFalse(_)
+        | Expr::IsNotFalse(_)
+        | Expr::IsUnknown(_)
+        | Expr::IsNotUnknown(_)
+        | Expr::IsDistinctFrom(..)
+        | Expr::IsNotDistinctFrom(..)
+        | Expr::InList { .. }
+        | Expr::InSubquery { .. }
+        | Expr::Exists { .. }
+        | Expr::Between { .. }
+        | Expr::Like { .. }
+        | Expr::ILike { .. }
+        | Expr::Extract { .. }
+        | Expr::Ceil { .. }
+        | Expr::Floor { .. }
+        | Expr::Position { .. }
+        | Expr::Substring { .. }
+        | Expr::Trim { .. } => Some(UNNAMED.to_owned()),
+        _ => None,
+    }
+}
+
+/// A column as its relation spells it; `None` if that is not known.
+fn written(scope: &Scope, relation: Option<&str>, name: &Ident) -> Option<String> {
+    match scope.find(relation, name) {
+        Found::Column(name) | Found::Ambiguous(Some(name)) => Some(name),
+        _ if name.quote_style.is_some() => Some(name.value.clone()),
+        _ => scope
+            .has(relation, &normal(name))
+            .filter(|has| *has)
+            .map(|_| normal(name)),
+    }
+}
+
+/// Adds the columns of `*`; `None` if they are not known.
 fn add_all(
     scope: &Scope,
     relation: Option<&str>,
     options: &WildcardAdditionalOptions,
-    names: &mut Vec<String>,
+    names: &mut Names,
 ) -> Option<()> {
     if options.opt_rename.is_some() || options.opt_ilike.is_some() {
         return None;
     }
-    let mut left_out = Vec::new();
+    let mut left_out = HashSet::new();
+    for name in excluded(options) {
+        left_out.insert(written(scope, relation, name?)?);
+    }
+    let mut is_any = false;
+    for one in scope.named(relation) {
+        is_any = true;
+        names.is_partial |= one.columns.is_partial;
+        let kept = one.columns.iter().filter(|name| !left_out.contains(*name));
+        kept.for_each(|name| names.add(name.clone()));
+    }
+    is_any.then_some(())
+}
+
+/// The columns that EXCLUDE and EXCEPT leave out; `None` for what is not a name.
+fn excluded(options: &WildcardAdditionalOptions) -> Vec<Option<&Ident>> {
+    let mut names = Vec::new();
     match &options.opt_exclude {
-        Some(ExcludeSelectItem::Single(name)) => left_out.push(name.0.last()?.as_ident()?),
+        Some(ExcludeSelectItem::Single(name)) => {
+            names.push(name.0.last().and_then(|part| part.as_ident()));
+        }
         Some(ExcludeSelectItem::Multiple(all)) => {
-            for name in all {
-                left_out.push(name.0.last()?.as_ident()?);
-            }
+            let idents = all
+                .iter()
+                .map(|name| name.0.last().and_then(|part| part.as_ident()));
+            names.extend(idents);
         }
         None => {}
     }
     if let Some(except) = &options.opt_except {
-        left_out.push(&except.first_element);
-        left_out.extend(&except.additional_elements);
+        names.push(Some(&except.first_element));
+        names.extend(except.additional_elements.iter().map(Some));
     }
-    let mut without = Vec::new();
-    for name in left_out {
-        without.push(written(scope, relation, name)?);
-    }
-    let mut is_any = false;
-    for one in &scope.relations {
-        if relation.is_some() && one.name.as_deref() != relation {
-            continue;
-        }
-        is_any = true;
-        let columns = one.columns.as_ref()?;
-        let kept = columns.iter().filter(|name| !without.contains(name));
-        names.extend(kept.cloned());
-    }
-    is_any.then_some(())
+    names
 }

@@ -11,29 +11,41 @@ use crate::session::using::constraint_of;
 pub(super) const UNNAMED: &str = "";
 
 /// Names of columns, as they are spelled.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone)]
 pub(super) struct Names {
     all: Vec<String>,
     /// The spellings of each name, by the name in lower case.
     folded: HashMap<String, Vec<String>>,
+    /// Whether there may be more.
+    pub(super) is_partial: bool,
 }
 
 impl FromIterator<String> for Names {
     fn from_iter<I: IntoIterator<Item = String>>(names: I) -> Self {
         let mut found = Self::default();
-        for name in names {
-            let spellings = found.folded.entry(name.to_lowercase()).or_default();
-            // Both sides of a join by name have its columns.
-            if !spellings.contains(&name) {
-                spellings.push(name.clone());
-                found.all.push(name);
-            }
-        }
+        names.into_iter().for_each(|name| found.add(name));
         found
     }
 }
 
 impl Names {
+    /// Nothing is known.
+    pub(super) fn unknown() -> Self {
+        Self {
+            is_partial: true,
+            ..Self::default()
+        }
+    }
+
+    /// Adds a name. Both sides of a join by name have its columns, which are there once.
+    pub(super) fn add(&mut self, name: String) {
+        let spellings = self.folded.entry(name.to_lowercase()).or_default();
+        if !spellings.contains(&name) {
+            spellings.push(name.clone());
+            self.all.push(name);
+        }
+    }
+
     pub(super) fn iter(&self) -> impl Iterator<Item = &String> {
         self.all.iter()
     }
@@ -48,111 +60,151 @@ impl Names {
     pub(super) fn has(&self, name: &str) -> bool {
         self.spellings(name).iter().any(|one| one == name)
     }
+
+    fn may_have(&self, name: &str) -> bool {
+        self.is_partial || self.has(name)
+    }
 }
 
 /// A relation in FROM.
 pub(super) struct Relation {
     /// How columns name it; `None` if they cannot.
     pub(super) name: Option<String>,
-    /// `None` if they are not known.
-    pub(super) columns: Option<Arc<Names>>,
+    pub(super) columns: Arc<Names>,
+    /// Whether only the condition of its join sees it: the other side of a semi-join.
+    is_inner: bool,
 }
 
 /// What a SELECT reads and names.
 #[derive(Default)]
 pub(super) struct Scope {
-    pub(super) relations: Vec<Relation>,
+    relations: Vec<Relation>,
     /// The aliases that it gives.
-    pub(super) aliases: HashSet<String>,
+    pub(super) aliases: Names,
     /// Columns of joins with USING: one for both relations.
-    pub(super) common: HashSet<String>,
+    common: HashSet<String>,
     /// Whether it has a join with NATURAL.
-    pub(super) is_natural: bool,
+    is_natural: bool,
 }
 
 /// What a name is in a scope.
 pub(super) enum Found {
-    /// The column of one relation, or a common one, with these letters.
-    Exact,
-    /// A column of several relations.
-    Ambiguous,
-    /// The only column that differs in case.
-    Spelled(String),
-    /// Not known, or several could be meant.
+    /// A column of one relation, or a common one, that is spelled so.
+    Column(String),
+    /// A column of several relations, that is spelled so if they agree.
+    Ambiguous(Option<String>),
+    /// Not known.
     Unclear,
     Absent,
 }
 
 impl Scope {
-    pub(super) fn of(relation: Relation) -> Self {
+    pub(super) fn of(name: Option<String>, columns: Arc<Names>) -> Self {
         Self {
-            relations: vec![relation],
+            relations: vec![Relation {
+                name,
+                columns,
+                is_inner: false,
+            }],
             ..Self::default()
         }
     }
 
-    /// Looks for a column without quotes, of one relation or of all.
-    pub(super) fn find(&self, relation: Option<&str>, name: &str) -> Found {
-        let lower = name.to_ascii_lowercase();
-        let (mut exact, mut is_known) = (0, true);
-        let mut other: Option<&String> = None;
-        let mut is_one = true;
-        for one in self.named(relation) {
-            let Some(columns) = &one.columns else {
-                is_known = false;
-                continue;
-            };
-            exact += usize::from(columns.has(&lower));
-            for spelling in columns.spellings(name) {
-                is_one = is_one && other.is_none_or(|other| other == spelling);
-                other = Some(spelling);
-            }
-        }
-        match (exact, other) {
-            (0, _) if !is_known => Found::Unclear,
-            (0, None) => Found::Absent,
-            (0, Some(other)) if is_one => Found::Spelled(other.clone()),
-            (0, Some(_)) => Found::Unclear,
-            (1, _) => Found::Exact,
-            _ if self.is_natural || self.common.contains(&lower) => Found::Exact,
-            _ => Found::Ambiguous,
+    /// Looks for a column of one relation, or of all.
+    pub(super) fn find(&self, relation: Option<&str>, name: &Ident) -> Found {
+        match self.find_in(self.named(relation), name) {
+            Found::Absent => self.find_in(self.inner(relation), name),
+            found => found,
         }
     }
 
+    fn find_in<'a>(&self, relations: impl Iterator<Item = &'a Relation>, name: &Ident) -> Found {
+        let written = normal(name);
+        let (mut exact, mut is_known) = (0, true);
+        let mut others: Vec<&String> = Vec::new();
+        for one in relations {
+            is_known &= !one.columns.is_partial;
+            if one.columns.has(&written) {
+                exact += 1;
+            } else if name.quote_style.is_none() {
+                others.extend(one.columns.spellings(&name.value));
+            }
+        }
+        match (exact, others.as_slice()) {
+            (0, []) if is_known => Found::Absent,
+            (1, _) if is_known => Found::Column(written),
+            (0 | 1, _) if !is_known => Found::Unclear,
+            (0, [first, rest @ ..]) => match rest.iter().all(|other| other == first) {
+                true if rest.is_empty() || self.is_common(first) => Found::Column((*first).clone()),
+                true => Found::Ambiguous(Some((*first).clone())),
+                false => Found::Ambiguous(None),
+            },
+            _ if self.is_common(&written) => Found::Column(written),
+            _ => Found::Ambiguous(Some(written)),
+        }
+    }
+
+    /// Whether a column belongs to both sides of a join by name. USING may not be spelled yet.
+    fn is_common(&self, name: &str) -> bool {
+        self.is_natural
+            || self.common.contains(name)
+            || self.common.contains(&name.to_ascii_lowercase())
+    }
+
     /// The relations that a column with this relation before it, or with none, may be of.
-    fn named(&self, relation: Option<&str>) -> impl Iterator<Item = &Relation> {
+    pub(super) fn named(&self, relation: Option<&str>) -> impl Iterator<Item = &Relation> {
+        self.relations.iter().filter(move |one| match relation {
+            Some(_) => one.name.as_deref() == relation,
+            None => !one.is_inner,
+        })
+    }
+
+    /// Those that a column without a relation is looked for after them.
+    fn inner(&self, relation: Option<&str>) -> impl Iterator<Item = &Relation> {
         self.relations
             .iter()
-            .filter(move |one| relation.is_none() || one.name.as_deref() == relation)
+            .filter(move |one| relation.is_none() && one.is_inner)
     }
 
     pub(super) fn has_relation(&self, name: &str) -> bool {
         self.named(Some(name)).next().is_some()
     }
 
+    /// The alias that a name is, in the letters of the alias.
+    pub(super) fn alias(&self, name: &Ident) -> Option<String> {
+        let written = normal(name);
+        if self.aliases.has(&written) {
+            return Some(written);
+        }
+        match self.aliases.spellings(&name.value) {
+            [only] if name.quote_style.is_none() => Some(only.clone()),
+            _ => None,
+        }
+    }
+
     /// Whether it may have a column with exactly this name.
     pub(super) fn may_have(&self, relation: Option<&str>, name: &str) -> bool {
-        self.named(relation)
-            .any(|one| one.columns.as_ref().is_none_or(|columns| columns.has(name)))
+        self.named(relation).any(|one| one.columns.may_have(name))
     }
 
     /// Whether it has a column with exactly this name; `None` if not all columns are known.
     pub(super) fn has(&self, relation: Option<&str>, name: &str) -> Option<bool> {
-        let mut is_known = true;
-        for one in self.named(relation) {
-            match &one.columns {
-                Some(columns) if columns.has(name) => return Some(true),
-                Some(_) => {}
-                None => is_known = false,
-            }
+        match self.named(relation).any(|one| one.columns.has(name)) {
+            true => Some(true),
+            false if self.may_have(relation, name) => None,
+            false => Some(false),
         }
-        is_known.then_some(false)
+    }
+
+    /// The columns that its relations have for sure.
+    fn columns(&self) -> impl Iterator<Item = &Names> {
+        self.named(None).map(|one| &*one.columns)
     }
 
     /// A column of these relations, and one of others, that differ in case alone and are not common.
     pub(super) fn almost_common<'a>(&'a self, other: &'a Self) -> Option<(&'a str, &'a str)> {
-        let right: Vec<&Names> = other.known().collect();
-        self.known().flat_map(Names::iter).find_map(|left| {
+        let right: Vec<&Names> = other.columns().collect();
+        self.columns().flat_map(Names::iter).find_map(|left| {
             let mut spellings = right.iter().flat_map(|columns| columns.spellings(left));
             match right.iter().any(|columns| columns.has(left)) {
                 true => None,
@@ -161,40 +213,33 @@ impl Scope {
         })
     }
 
-    fn known(&self) -> impl Iterator<Item = &Names> {
-        self.relations
-            .iter()
-            .filter_map(|one| one.columns.as_deref())
-    }
-
     /// The columns that these relations and others both have, in the order of these; `None` if not all are known, or one is
     /// ambiguous.
     pub(super) fn common_with(&self, other: &Self) -> Option<Vec<String>> {
         if !self.is_complete() || !other.is_complete() {
             return None;
         }
-        let mut found = Vec::new();
-        let mut seen = HashSet::new();
-        for name in self.known().flat_map(Names::iter) {
-            let times = other.known().filter(|columns| columns.has(name)).count();
-            let is_repeated = !seen.insert(name) && !self.common.contains(name);
-            if times > 0 && (is_repeated || (times > 1 && !other.common.contains(name))) {
-                return None;
-            }
-            if times > 0 && !found.contains(name) {
-                found.push(name.clone());
+        let (mut found, mut seen) = (Vec::new(), HashSet::new());
+        for name in self.columns().flat_map(Names::iter) {
+            let times = other.columns().filter(|columns| columns.has(name)).count();
+            let is_new = seen.insert(name);
+            let is_ambiguous = (!is_new && !self.common.contains(name))
+                || (times > 1 && !other.common.contains(name));
+            match times {
+                0 => {}
+                _ if is_ambiguous => return None,
+                _ if is_new => found.push(name.clone()),
+                _ => {}
             }
         }
         Some(found)
     }
 
     fn is_complete(&self) -> bool {
-        let is_complete = |names: &Arc<Names>| !names.has(UNNAMED);
         !self.is_natural
             && self
-                .relations
-                .iter()
-                .all(|one| one.columns.as_ref().is_some_and(is_complete))
+                .columns()
+                .all(|names| !names.is_partial && !names.has(UNNAMED))
     }
 
     pub(super) fn add(&mut self, other: Self) {
@@ -204,7 +249,15 @@ impl Scope {
     }
 
     /// Adds the relations on the other side of a join.
-    pub(super) fn join(&mut self, other: Self, operator: &JoinOperator) {
+    pub(super) fn join(&mut self, mut other: Self, operator: &JoinOperator) {
+        match operator {
+            JoinOperator::Semi(_)
+            | JoinOperator::LeftSemi(_)
+            | JoinOperator::Anti(_)
+            | JoinOperator::LeftAnti(_) => other.hide(),
+            JoinOperator::RightSemi(_) | JoinOperator::RightAnti(_) => self.hide(),
+            _ => {}
+        }
         self.add(other);
         match constraint_of(operator) {
             Some(JoinConstraint::Natural) => self.is_natural = true,
@@ -214,6 +267,12 @@ impl Scope {
             }
             _ => {}
         }
+    }
+
+    fn hide(&mut self) {
+        self.relations
+            .iter_mut()
+            .for_each(|one| one.is_inner = true);
     }
 }
 

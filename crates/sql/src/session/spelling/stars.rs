@@ -1,5 +1,7 @@
 //! Names after `*`: EXCLUDE, EXCEPT and REPLACE.
 
+use std::collections::HashSet;
+
 use datafusion::sql::sqlparser::ast::{
     ExcludeSelectItem, Ident, ObjectName, ObjectNamePart, Select, SelectItem,
     SelectItemQualifiedWildcardKind, WildcardAdditionalOptions,
@@ -33,10 +35,16 @@ impl Speller<'_> {
             .opt_replace
             .iter_mut()
             .flat_map(|all| &mut all.items);
+        let mut seen = HashSet::new();
         for item in replaced {
             let name = &mut item.column_name;
             self.respell(relation, name)?;
             keep(name);
+            if !seen.insert(name.value.clone()) {
+                return Err(
+                    Error::invalid("REPLACE names a column twice").with("column", &name.value)
+                );
+            }
             let Some(Level::Select(scope)) = self.levels.last() else {
                 continue;
             };
