@@ -455,6 +455,8 @@ impl Drop for SortedFileWriter {
     fn drop(&mut self) {
         if (self.file.take().is_some() || self.unfinished)
             && let Err(error) = self.vfs.remove(&self.path)
+            // The next opening removes it.
+            && error.kind() != ErrorKind::Closed
         {
             tracing::warn!(%error, "cannot remove an unfinished file; it may be deleted by hand");
         }

@@ -65,6 +65,7 @@ impl Store {
         // Handles to tables may outlive the store but not the lock on the directory: from here on
         // nothing of this store writes.
         self.context.catalog.close();
+        self.names.seal(&self.context.dir);
         *self.counted.lock() = None;
         outcome
     }

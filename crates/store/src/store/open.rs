@@ -87,6 +87,8 @@ pub struct Store {
     pub(super) administration: Administration,
     /// The file system to which checkpoints are written.
     pub(super) outside: Arc<dyn Vfs>,
+    /// The file system of the store's directory.
+    pub(super) names: Arc<WatchedNames>,
     pub(super) log: Mutex<Option<LogThread>>,
     pub(super) threads: Arc<Mutex<Vec<JoinHandle<()>>>>,
     pub(super) stop: Arc<AtomicBool>,
@@ -163,7 +165,8 @@ impl Store {
             constraints,
             chooser,
         } = components;
-        let vfs = WatchedNames::on(vfs);
+        let names = WatchedNames::on(vfs);
+        let vfs: Arc<dyn Vfs> = names.clone();
         let is_new = !Catalog::is_present(&*vfs, &dir)?;
         if is_new && (!options.create || options.read_only) {
             return Err(Error::not_found(
@@ -295,6 +298,7 @@ impl Store {
                 && context.catalog.view()?.wal_last()?.segment == 0,
             closed,
             outside: outside.unwrap_or_else(|| context.vfs.clone()),
+            names,
             context,
             lock,
             counted: Mutex::new(Some(counted)),

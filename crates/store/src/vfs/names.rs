@@ -1,4 +1,4 @@
-//! A file system wrapper that remembers failed syncs of directories.
+//! A file system wrapper that remembers failed syncs of directories, and changes nothing once its store is closed.
 //!
 //! When a sync of a directory fails, the system may drop names and report success for the next
 //! sync. The caller of the failed sync knows; a thread that created another name meanwhile and
@@ -15,7 +15,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use parking_lot::Mutex;
+use parking_lot::{Mutex, RwLock};
 
 use super::contract::{
     DirectoryEntry, FileLock, Job, RandomAccessFile, ReadableFile, SequentialFile, StreamingFile,
@@ -28,6 +28,8 @@ use crate::error::{Error, ErrorKind, StoreResult};
 pub struct WatchedNames {
     disk: Arc<dyn Vfs>,
     directories: Mutex<HashMap<PathBuf, Arc<Directory>>>,
+    /// The directory of the store, once that is closed. Changes hold it for reading.
+    sealed: RwLock<Option<PathBuf>>,
 }
 
 #[derive(Debug, Default)]
@@ -57,11 +59,33 @@ impl Names {
 impl WatchedNames {
     /// Wraps `disk`.
     #[must_use]
-    pub fn on(disk: Arc<dyn Vfs>) -> Arc<dyn Vfs> {
+    pub fn on(disk: Arc<dyn Vfs>) -> Arc<Self> {
         Arc::new(Self {
             disk,
             directories: Mutex::default(),
+            sealed: RwLock::default(),
         })
+    }
+
+    /// Refuses all changes of names in the store's directory from now on. A thread that outlives its
+    /// store must not remove a file of the next one, which may have given the number again. Waits for
+    /// changes under way.
+    pub fn seal(&self, store: &Path) {
+        *self.sealed.write() = Some(store.to_owned());
+    }
+
+    /// Changes names, of which these are those that it creates or removes.
+    fn changing<T>(
+        &self,
+        names: &[&Path],
+        change: impl FnOnce() -> StoreResult<T>,
+    ) -> StoreResult<T> {
+        let sealed = self.sealed.read();
+        let inside = |store: &PathBuf| names.iter().any(|name| name.starts_with(store));
+        match sealed.as_ref().is_some_and(inside) {
+            true => Err(Error::new(ErrorKind::Closed, "the store was closed")),
+            false => change(),
+        }
     }
 
     fn directory(&self, dir: &Path) -> Arc<Directory> {
@@ -117,11 +141,13 @@ impl WatchedNames {
 
 impl Vfs for WatchedNames {
     fn create(&self, path: &Path) -> StoreResult<Box<dyn WritableFile>> {
-        self.making(path, || self.disk.create(path))
+        self.changing(&[path], || self.making(path, || self.disk.create(path)))
     }
 
     fn create_streaming(&self, path: &Path) -> StoreResult<Box<dyn StreamingFile>> {
-        self.making(path, || self.disk.create_streaming(path))
+        self.changing(&[path], || {
+            self.making(path, || self.disk.create_streaming(path))
+        })
     }
 
     fn open_sequential(&self, path: &Path) -> StoreResult<Arc<dyn SequentialFile>> {
@@ -137,26 +163,30 @@ impl Vfs for WatchedNames {
     }
 
     fn open_random(&self, path: &Path) -> StoreResult<Arc<dyn RandomAccessFile>> {
-        if self.disk.exists(path)? {
-            return self.disk.open_random(path);
-        }
-        self.making(path, || self.disk.open_random(path))
+        self.changing(&[path], || match self.disk.exists(path)? {
+            true => self.disk.open_random(path),
+            false => self.making(path, || self.disk.open_random(path)),
+        })
     }
 
     fn rename(&self, from: &Path, to: &Path) -> StoreResult<()> {
-        self.making(to, || self.disk.rename(from, to))?;
-        self.forget(from);
-        Ok(())
+        self.changing(&[from, to], || {
+            self.making(to, || self.disk.rename(from, to))?;
+            self.forget(from);
+            Ok(())
+        })
     }
 
     fn remove(&self, path: &Path) -> StoreResult<()> {
-        self.disk.remove(path)?;
-        self.forget(path);
-        Ok(())
+        self.changing(&[path], || {
+            self.disk.remove(path)?;
+            self.forget(path);
+            Ok(())
+        })
     }
 
     fn hard_link(&self, from: &Path, to: &Path) -> StoreResult<()> {
-        self.making(to, || self.disk.hard_link(from, to))
+        self.changing(&[to], || self.making(to, || self.disk.hard_link(from, to)))
     }
 
     fn has_other_names(&self, path: &Path) -> StoreResult<bool> {
@@ -168,13 +198,15 @@ impl Vfs for WatchedNames {
     }
 
     fn create_dir_all(&self, dir: &Path) -> StoreResult<()> {
-        self.disk.create_dir_all(dir)
+        self.changing(&[dir], || self.disk.create_dir_all(dir))
     }
 
     fn remove_dir(&self, dir: &Path) -> StoreResult<()> {
-        self.disk.remove_dir(dir)?;
-        self.directories.lock().remove(dir);
-        Ok(())
+        self.changing(&[dir], || {
+            self.disk.remove_dir(dir)?;
+            self.directories.lock().remove(dir);
+            Ok(())
+        })
     }
 
     fn exists(&self, path: &Path) -> StoreResult<bool> {
@@ -257,6 +289,7 @@ mod tests {
         let watched = WatchedNames {
             disk: disk.clone(),
             directories: Mutex::default(),
+            sealed: RwLock::default(),
         };
         (disk, watched)
     }
@@ -299,6 +332,32 @@ mod tests {
             }
             self.0.sync_dir(dir)
         }
+    }
+
+    #[test]
+    fn a_sealed_disk_changes_no_name() {
+        let (disk, watched) = watched();
+        let [dir, old, new] = ["/d", "/d/old", "/d/new"].map(Path::new);
+        drop(watched.create(old).unwrap());
+        watched.seal(dir);
+        let refused = [
+            watched.create(new).map(drop),
+            watched.create_streaming(new).map(drop),
+            watched.open_random(old).map(drop),
+            watched.rename(old, new),
+            watched.remove(old),
+            watched.hard_link(old, new),
+            watched.create_dir_all(new),
+            watched.remove_dir(dir),
+            watched.replace(old, b"bytes"),
+        ];
+        for outcome in refused {
+            assert_eq!(outcome.unwrap_err().kind(), ErrorKind::Closed);
+        }
+        assert_eq!(watched.list(dir).unwrap().len(), 1);
+        // Such as a checkpoint that is being written.
+        watched.hard_link(old, Path::new("/copy")).unwrap();
+        assert!(watched.open(old).is_ok() && disk.exists(old).unwrap());
     }
 
     /// A sync between the record of a name and its creation says nothing about the name.
