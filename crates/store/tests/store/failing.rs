@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use ostrakon_cell::{
     Batch, BatchLimit, BatchWriter, BatchWriterConfig, BoxedIterator, ColumnSelection,
-    ColumnUpdate, CompactOptions, Durability, ErrorKind, IteratorClass, IteratorEnvironment,
+    ColumnUpdate, CompactOptions, Durability, Error, ErrorKind, IteratorClass, IteratorEnvironment,
     IteratorOptions, IteratorScope, IteratorSetting, PropertyOwner, Range, Result, Scanner,
     SortedKeyValueIterator, Source, Table, TableOptions,
 };
@@ -193,7 +193,7 @@ fn a_log_larger_than_memory_whose_flush_fails_is_replayed() {
 /// A class of an application, in all scopes: it hands on what it reads.
 #[derive(Default)]
 struct Plain {
-    /// Batches that each iterator hands on before it may hang.
+    /// Batches that each iterator hands on before it may hang. One that has hung after some fails.
     passes: usize,
     /// Set while its iterators neither end nor read.
     hangs: Arc<AtomicBool>,
@@ -224,6 +224,7 @@ impl IteratorClass for Plain {
             source,
             hangs: self.hangs.clone(),
             passes: self.passes,
+            fails: false,
             interrupt: self.polls.then(|| environment.interrupt.clone()),
         }))
     }
@@ -233,6 +234,7 @@ struct PlainIterator {
     source: BoxedIterator,
     hangs: Arc<AtomicBool>,
     passes: usize,
+    fails: bool,
     interrupt: Option<ostrakon_cell::Interrupt>,
 }
 
@@ -243,12 +245,18 @@ impl SortedKeyValueIterator for PlainIterator {
 
     fn next_batch(&mut self, out: &mut Batch, limit: BatchLimit) -> Result<bool> {
         let passes = self.passes > 0;
-        self.passes = self.passes.saturating_sub(1);
+        if let Some(left) = self.passes.checked_sub(1) {
+            (self.passes, self.fails) = (left, true);
+        }
+        let hangs = !passes && self.hangs.load(Ordering::SeqCst);
         while !passes && self.hangs.load(Ordering::SeqCst) {
             std::thread::sleep(Duration::from_millis(1));
             if let Some(interrupt) = &self.interrupt {
                 interrupt.check()?;
             }
+        }
+        if hangs && self.fails {
+            return Err(Error::new(ErrorKind::Internal, "hung for too long"));
         }
         self.source.next_batch(out, limit)
     }
@@ -258,6 +266,7 @@ impl SortedKeyValueIterator for PlainIterator {
             source: self.source.deep_copy(),
             hangs: self.hangs.clone(),
             passes: self.passes,
+            fails: self.fails,
             interrupt: self.interrupt.clone(),
         })
     }
