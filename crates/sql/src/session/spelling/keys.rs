@@ -8,10 +8,10 @@ use std::ops::ControlFlow;
 
 use datafusion::sql::parser::{DFParser, Statement};
 use datafusion::sql::sqlparser::ast::{
-    Expr, Ident, OrderByKind, Query, Select, SelectItem, SetExpr, Statement as Ast, TableFactor,
-    Visit, Visitor,
+    Expr, GroupByExpr, Ident, OrderByKind, Query, Select, SelectItem, SetExpr, Statement as Ast,
+    TableFactor, Visit, Visitor,
 };
-use ostrakon_cell::Result;
+use ostrakon_cell::{Error, ErrorKind, Result};
 
 use super::order::respell_alias;
 use super::scope::{Found, Scope, normal};
@@ -107,11 +107,18 @@ impl Visitor for Names<'_> {
 /// Sorts a query by columns that the query within computes.
 ///
 /// # Errors
-/// None; the text of the query around it is constant.
+/// GROUP BY ALL would group by the keys, too.
 pub(super) fn compute_within(query: &mut Query, scope: &Scope) -> Result<()> {
     let SetExpr::Select(select) = &mut *query.body else {
         return Ok(());
     };
+    if matches!(select.group_by, GroupByExpr::All(_)) {
+        return Err(Error::new(
+            ErrorKind::Unsupported,
+            "with GROUP BY ALL, ORDER BY cannot compute with a column whose name is also an alias of SELECT: give the alias \
+             another name, or name the columns in GROUP BY",
+        ));
+    }
     let Some(OrderByKind::Expressions(keys)) = query.order_by.as_mut().map(|order| &mut order.kind)
     else {
         return Ok(());
