@@ -17,6 +17,7 @@ use datafusion::sql::sqlparser::ast::{
 };
 use ostrakon_cell::{Error, ErrorKind, Result};
 
+use super::spelling::normal;
 use super::star::spell_out;
 use super::syntax::is_query;
 
@@ -194,32 +195,29 @@ pub(super) fn has_inner_query(statement: &Statement) -> bool {
     visit_expressions(statement, inner).is_break()
 }
 
-/// As [`constraint_of`].
-pub(super) fn constraint_of_mut(operator: &mut JoinOperator) -> Option<&mut JoinConstraint> {
-    match operator {
-        JoinOperator::Join(constraint)
-        | JoinOperator::Inner(constraint)
-        | JoinOperator::Left(constraint)
-        | JoinOperator::LeftOuter(constraint)
-        | JoinOperator::Right(constraint)
-        | JoinOperator::RightOuter(constraint)
-        | JoinOperator::FullOuter(constraint) => Some(constraint),
-        _ => None,
-    }
+macro_rules! constraint_of {
+    ($operator:expr) => {
+        match $operator {
+            JoinOperator::Join(constraint)
+            | JoinOperator::Inner(constraint)
+            | JoinOperator::Left(constraint)
+            | JoinOperator::LeftOuter(constraint)
+            | JoinOperator::Right(constraint)
+            | JoinOperator::RightOuter(constraint)
+            | JoinOperator::FullOuter(constraint) => Some(constraint),
+            _ => None,
+        }
+    };
 }
 
 /// The constraint of a join whose rows have the columns of both relations.
 pub(super) fn constraint_of(operator: &JoinOperator) -> Option<&JoinConstraint> {
-    match operator {
-        JoinOperator::Join(constraint)
-        | JoinOperator::Inner(constraint)
-        | JoinOperator::Left(constraint)
-        | JoinOperator::LeftOuter(constraint)
-        | JoinOperator::Right(constraint)
-        | JoinOperator::RightOuter(constraint)
-        | JoinOperator::FullOuter(constraint) => Some(constraint),
-        _ => None,
-    }
+    constraint_of!(operator)
+}
+
+/// The same, to change it.
+pub(super) fn constraint_of_mut(operator: &mut JoinOperator) -> Option<&mut JoinConstraint> {
+    constraint_of!(operator)
 }
 
 pub(super) fn is_by_name(constraint: &JoinConstraint) -> bool {
@@ -312,7 +310,7 @@ impl VisitorMut for Qualified {
     fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
         if self.depth == 0
             && let Expr::Identifier(name) = expr
-            && let Some(owner) = self.owners.get(&written(name))
+            && let Some(owner) = self.owners.get(&normal(name))
         {
             let owner = Ident::with_quote('"', owner.clone());
             *expr = Expr::CompoundIdentifier(vec![owner, name.clone()]);
@@ -364,7 +362,7 @@ pub(super) fn name_of(factor: &TableFactor) -> Option<String> {
             return part
                 .as_ident()
                 .filter(|part| part.quote_style != Some('\''))
-                .map(written);
+                .map(normal);
         }
         TableFactor::Table { alias, .. }
         | TableFactor::Derived { alias, .. }
@@ -374,7 +372,7 @@ pub(super) fn name_of(factor: &TableFactor) -> Option<String> {
         | TableFactor::NestedJoin { alias, .. } => alias.as_ref(),
         _ => None,
     };
-    alias.map(|alias| written(&alias.name))
+    alias.map(|alias| normal(&alias.name))
 }
 
 fn separate_join(
@@ -486,11 +484,11 @@ impl Visitor for Named {
     fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
         match expr {
             Expr::Identifier(name) => {
-                self.plain.insert(written(name));
+                self.plain.insert(normal(name));
             }
             Expr::CompoundIdentifier(parts) => {
                 if let [.., relation, column] = parts.as_slice() {
-                    self.qualified.insert((written(relation), written(column)));
+                    self.qualified.insert((normal(relation), normal(column)));
                 }
             }
             _ => {}
@@ -500,13 +498,5 @@ impl Visitor for Named {
 }
 
 pub(super) fn last(name: &ObjectName) -> Option<String> {
-    name.0.last()?.as_ident().map(written)
-}
-
-/// The name that the engine looks for.
-fn written(name: &Ident) -> String {
-    match name.quote_style {
-        Some(_) => name.value.clone(),
-        None => name.value.to_lowercase(),
-    }
+    name.0.last()?.as_ident().map(normal)
 }

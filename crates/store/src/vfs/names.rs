@@ -1,4 +1,5 @@
-//! A file system wrapper that remembers failed syncs of directories, and changes nothing once its store is closed.
+//! A file system wrapper that remembers failed syncs of directories, and changes no name of a store
+//! that was closed.
 //!
 //! When a sync of a directory fails, the system may drop names and report success for the next
 //! sync. The caller of the failed sync knows; a thread that created another name meanwhile and

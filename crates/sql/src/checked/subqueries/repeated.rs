@@ -4,7 +4,7 @@
 //! takes `a.id` for `b.id`. So the columns of such conditions get names of their own if the subquery has several columns
 //! of that name, or computes one.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
@@ -99,7 +99,7 @@ fn of_filter(
     names_of_others: &HashSet<String>,
     number: &mut usize,
 ) -> Result<Transformed<LogicalPlan>> {
-    let mut names: HashMap<Column, String> = HashMap::new();
+    let mut names: BTreeMap<Column, String> = BTreeMap::new();
     let predicate = filter.predicate.transform(|expr| match expr {
         Expr::Column(column) if names_of_others.contains(&column.name) => {
             let name = names.entry(column).or_insert_with(|| {
