@@ -554,7 +554,7 @@ fn build(
     write_format(&failing, &transaction)?;
     transaction.commit().map_err(|e| failing.error(e))?;
     vfs.rename(&temporary, &path)?;
-    vfs.sync_dir(dir)?;
+    vfs.sync_names(dir, &[&path])?;
     pair.attach(|bytes| Copies::of(&**vfs, dir).make_mirror(bytes))?;
     Ok((database, failing, pair))
 }

@@ -5,7 +5,7 @@
 //! the column and then removes the entries before the range.
 
 use ostrakon_cell::{
-    Batch, ColumnSelection, Key, KeyPart, Range, SortedKeyValueIterator, same_bytes,
+    Batch, ColumnSelection, Key, KeyPart, Range, Slot, SortedKeyValueIterator, same_bytes,
 };
 
 use crate::error::StoreResult;
@@ -101,13 +101,27 @@ pub(super) fn same_column(batch: &Batch, a: usize, b: usize) -> bool {
     let (Some(a), Some(b)) = (batch.slots().get(a), batch.slots().get(b)) else {
         return false;
     };
+    are_of_one_column(batch, a, b)
+}
+
+#[inline]
+fn are_of_one_column(batch: &Batch, a: &Slot, b: &Slot) -> bool {
     // Equal spans need no comparison of bytes, and a label has one id per batch.
     let same = |a, b| a == b || same_bytes(batch.bytes(a), batch.bytes(b));
     a.visibility == b.visibility
-        && same(a.row, b.row)
         && same(a.qualifier, b.qualifier)
+        && same(a.row, b.row)
         && same(a.family, b.family)
 }
+
+/// Whether some column has several entries from position `first` on. Most batches have none, and this is faster than a
+/// decision about each entry.
+pub(super) fn has_versions(batch: &Batch, first: usize) -> bool {
+    let slots = batch.slots().get(first..).unwrap_or_default();
+    let mut pairs = slots.iter().zip(slots.iter().skip(1));
+    pairs.any(|(a, b)| are_of_one_column(batch, a, b))
+}
+
 /// `range` with its end moved to the end of its column, or `None` if no column is cut.
 pub(super) fn widened_end(range: &Range) -> StoreResult<Option<Range>> {
     let Some(end) = range.end() else {

@@ -17,7 +17,7 @@ use super::options::WriterOptions;
 use crate::clock::Random;
 use crate::codec::{BlockCodec, Compression, Compressor, RAW_BYTES_MAX};
 use crate::error::{Error, ErrorKind, StoreResult};
-use crate::vfs::{StreamingFile, Vfs};
+use crate::vfs::{StreamingFile, Vfs, this_process};
 
 /// Bytes written to the file at a time.
 const WRITE_BYTES: usize = 256 << 10;
@@ -62,6 +62,8 @@ pub struct SortedFileWriter {
     identity: u64,
     /// Whether finishing began and did not complete.
     unfinished: bool,
+    /// The process that writes the file.
+    process: u32,
     options: WriterOptions,
     /// Size at which a block is closed, in bytes.
     full_block: usize,
@@ -118,6 +120,7 @@ impl SortedFileWriter {
             file: Some(vfs.create_streaming(path)?),
             identity: options.identity.map_or_else(fresh_identity, u64::from),
             unfinished: false,
+            process: this_process(),
             vfs: vfs.clone(),
             path: path.to_owned(),
             options,
@@ -308,7 +311,7 @@ impl SortedFileWriter {
         self.unfinished = true;
         file.finish()?;
         if let Some(directory) = self.path.parent() {
-            self.vfs.sync_dir(directory)?;
+            self.vfs.sync_names(directory, &[&self.path])?;
         }
         self.unfinished = false;
         let description = std::mem::take(&mut self.description);
@@ -453,12 +456,38 @@ fn fresh_identity() -> u64 {
 
 impl Drop for SortedFileWriter {
     fn drop(&mut self) {
+        // A forked child inherits the writer, and the file is its parent's.
         if (self.file.take().is_some() || self.unfinished)
+            && self.process == this_process()
             && let Err(error) = self.vfs.remove(&self.path)
-            // The next opening removes it.
+            // The next opening for writing removes it.
             && error.kind() != ErrorKind::Closed
         {
             tracing::warn!(%error, "cannot remove an unfinished file; it may be deleted by hand");
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
+
+    use super::*;
+    use crate::vfs::MemoryVfs;
+
+    #[test]
+    fn a_forked_child_leaves_an_unfinished_file_to_its_parent() {
+        let vfs: Arc<dyn Vfs> = MemoryVfs::shared();
+        let path = Path::new("/one");
+        let mut writer = SortedFileWriter::create(&vfs, path, WriterOptions::default()).unwrap();
+        let parent = writer.process.wrapping_add(1);
+        let own = std::mem::replace(&mut writer.process, parent);
+        drop(writer);
+        assert!(vfs.exists(path).unwrap());
+        vfs.remove(path).unwrap();
+        let writer = SortedFileWriter::create(&vfs, path, WriterOptions::default()).unwrap();
+        assert_eq!(writer.process, own);
+        drop(writer);
+        assert!(!vfs.exists(path).unwrap());
     }
 }

@@ -63,7 +63,7 @@ pub(super) fn end_log(
         move_to_lost(context, path)?;
     }
     if !segments.is_empty() {
-        vfs.sync_dir(wal_dir)?;
+        vfs.sync_names(wal_dir, &[])?;
     }
     record_log(context, recovered.next_segment)
 }
@@ -72,10 +72,7 @@ pub(super) fn end_log(
 pub(super) fn move_to_lost(context: &StoreContext, path: &Path) -> StoreResult<PathBuf> {
     let vfs = &context.vfs;
     let dir = context.dir.join(LOST_DIR);
-    if !vfs.exists(&dir)? {
-        vfs.create_dir_all(&dir)?;
-        vfs.sync_dir(&context.dir)?;
-    }
+    vfs.create_dir_durably(&dir)?;
     let name = path.file_name().unwrap_or_default();
     let mut to = dir.join(name);
     let mut number = 1_u32;
@@ -87,7 +84,7 @@ pub(super) fn move_to_lost(context: &StoreContext, path: &Path) -> StoreResult<P
         number += 1;
     }
     vfs.rename(path, &to)?;
-    vfs.sync_dir(&dir)?;
+    vfs.sync_names(&dir, &[&to])?;
     Ok(to)
 }
 

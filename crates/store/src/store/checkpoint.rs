@@ -52,7 +52,7 @@ impl Store {
                 disk.remove_dir(directory)?;
             }
             disk.rename(&built, directory)?;
-            disk.sync_dir(parent)
+            disk.sync_names(parent, &[directory])
         });
         // Not needed any more, whether the copy succeeded or not. If it cannot be removed, the log
         // names it; it is harmless.

@@ -29,11 +29,14 @@ impl Store {
     /// When the log could not be synced, or a table could not be flushed; then the data in the log
     /// is safe. [`Unavailable`](ErrorKind::Unavailable) naming table and class when an iterator
     /// neither ended nor checked its interrupt within two seconds of being stopped: the store is
-    /// closed, and the iterator's thread is left behind and can no longer change anything.
+    /// closed, and the iterator's thread is left behind. It can no longer change a name in the
+    /// store's directory, and the next opening removes the file it was writing.
     pub fn close(&self) -> StoreResult<()> {
         // In a forked child of the process that opened the store there are no threads to wait for,
         // and locks may be held by threads that do not exist.
         self.context.health.check_process()?;
+        // A second call waits: what the first one has begun is not done before it returns.
+        let _closing = self.closing.lock();
         // First: a writer whose batch it submits may wait for memory that only the other threads
         // free.
         self.context.timer.close();
@@ -65,7 +68,7 @@ impl Store {
         // Handles to tables may outlive the store but not the lock on the directory: from here on
         // nothing of this store writes.
         self.context.catalog.close();
-        self.names.seal(&self.context.dir);
+        self.names.seal();
         *self.counted.lock() = None;
         outcome
     }

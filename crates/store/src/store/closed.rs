@@ -70,7 +70,7 @@ impl Closed {
         file.set_len(BYTES as u64)?;
         file.sync_data()?;
         match is_new {
-            true => vfs.sync_dir(dir),
+            true => vfs.sync_names(dir, &[&path]),
             false => Ok(()),
         }
     }

@@ -85,6 +85,8 @@ pub struct Store {
     pub(super) is_end_unproven: bool,
     /// Serializes changes of the set of tables, of names and of states: see `admin.rs`.
     pub(super) administration: Administration,
+    /// Held by the thread that closes the store.
+    pub(super) closing: Mutex<()>,
     /// The file system to which checkpoints are written.
     pub(super) outside: Arc<dyn Vfs>,
     /// The file system of the store's directory.
@@ -165,7 +167,7 @@ impl Store {
             constraints,
             chooser,
         } = components;
-        let names = WatchedNames::on(vfs);
+        let names = WatchedNames::on(vfs, &dir);
         let vfs: Arc<dyn Vfs> = names.clone();
         let is_new = !Catalog::is_present(&*vfs, &dir)?;
         if is_new && (!options.create || options.read_only) {
@@ -194,12 +196,13 @@ impl Store {
             open_catalog(&vfs, &dir, is_new, &closed, &*clock)?
         };
         if !options.read_only {
-            let dirs = [dir.join(WAL_DIR), dir.join(FILES_DIR)];
-            // On the disk already if the store was closed cleanly.
-            let mut are_there = catalog.is_copy();
-            for inner in &dirs {
-                are_there = are_there && vfs.exists(inner)?;
-                vfs.create_dir_all(inner).map_err(|error| match error.kind() {
+            for inner in [dir.join(WAL_DIR), dir.join(FILES_DIR)] {
+                // On the disk already if the store was closed cleanly.
+                let made = match catalog.is_copy() && vfs.exists(&inner)? {
+                    true => vfs.create_dir_all(&inner),
+                    false => vfs.create_dir_durably(&inner),
+                };
+                made.map_err(|error| match error.kind() {
                     ErrorKind::AlreadyExists => Error::corruption(
                         "a file is in the place of this directory of the store: move it away, and restore the directory, \
                          or the store from a checkpoint",
@@ -207,9 +210,6 @@ impl Store {
                     .with("directory", inner.display()),
                     _ => error,
                 })?;
-            }
-            if !are_there {
-                vfs.sync_dir(&dir)?;
             }
         }
         if !(options.read_only && options.allow_damage) {
@@ -263,8 +263,7 @@ impl Store {
             let is_known = |id| known.binary_search_by_key(&id, |file| file.id).is_ok();
             let last = context.catalog.last_file_id();
             if let Some(largest) = context.files.delete_leftovers(last, is_known)? {
-                // A remaining handle of the previous store may still delete a file by this name:
-                // never give the name to another file.
+                // A process that the lock does not keep out may still delete a file by this name.
                 context.catalog.skip_file_ids(largest);
             }
         }
@@ -288,6 +287,7 @@ impl Store {
         context.pressure.lend(&*context.clock);
         let store = Self {
             administration: Administration::default(),
+            closing: Mutex::default(),
             log: Mutex::new(None),
             threads: Arc::default(),
             stop: Arc::new(AtomicBool::new(false)),

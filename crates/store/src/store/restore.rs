@@ -41,7 +41,7 @@ impl Store {
         let record = self.referenced(FileId(number), from)?;
         self.verify_candidate(from, &record)?;
         let target = context.files.path(record.id);
-        let beside = context.files.dir().join(format!("{name}.restored"));
+        let beside = context.files.restored_copy(record.id);
         let copied = copy(&*context.vfs, from, &beside);
         // The file is not given up meanwhile.
         let _administration = self.administration.lock();
@@ -49,9 +49,9 @@ impl Store {
             .and_then(|()| self.referenced(record.id, from).map(drop))
             .and_then(|()| self.clear(&target))
             .and_then(|()| context.vfs.rename(&beside, &target))
-            .and_then(|()| context.vfs.sync_dir(context.files.dir()));
+            .and_then(|()| context.vfs.sync_names(context.files.dir(), &[&target]));
         if copied.is_err() {
-            // It may not exist; a leftover is harmless.
+            // It may not exist. The next opening removes it if the store was closed meanwhile.
             let _ = context.vfs.remove(&beside);
         }
         copied?;

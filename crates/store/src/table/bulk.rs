@@ -109,7 +109,8 @@ impl BulkWriter for BulkImport {
 
 impl Drop for BulkImport {
     fn drop(&mut self) {
-        if !self.published {
+        // A forked child inherits the import, which is its parent's.
+        if !self.published && self.table.context.health.check_process().is_ok() {
             self.open = None;
             let ids: Vec<FileId> = self.finished.iter().map(|file| file.id).collect();
             self.table.context.discard(&ids);

@@ -149,7 +149,9 @@ impl TableCore {
             let age = AgeRange::default();
             records.push(file_record(candidate.id, candidate.summary, 0, age, now));
         }
-        context.vfs.sync_dir(context.files.dir())?;
+        let targets: Vec<_> = taken.iter().map(|id| context.files.path(*id)).collect();
+        let targets: Vec<&Path> = targets.iter().map(PathBuf::as_path).collect();
+        context.vfs.sync_names(context.files.dir(), &targets)?;
         self.publish_import(&mut records, newest)
     }
 }

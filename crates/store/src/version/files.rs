@@ -16,6 +16,9 @@ use crate::numbered;
 use crate::sorted_file::{ENDING, SortedFile};
 use crate::vfs::Vfs;
 
+/// Ending of a copy of a table file that is to replace a damaged one.
+const RESTORED_COPY: &str = ".sorted.restored";
+
 /// All table files in use.
 pub struct FileRegistry {
     vfs: Arc<dyn Vfs>,
@@ -199,6 +202,12 @@ impl FileRegistry {
         outcome.map(drop)
     }
 
+    /// Where a copy is written that is to replace a damaged file.
+    #[must_use]
+    pub fn restored_copy(&self, id: FileId) -> PathBuf {
+        self.dir.join(numbered::name(id.0, RESTORED_COPY))
+    }
+
     /// Deletes files in the directory that the catalog does not know, leftovers of a crash; returns
     /// the largest id among them that is near `last`, the largest known one.
     pub fn delete_leftovers(
@@ -208,6 +217,11 @@ impl FileRegistry {
     ) -> StoreResult<Option<FileId>> {
         let mut largest = None;
         for entry in self.vfs.list(&self.dir)? {
+            let is_copy = numbered::number(&entry.name, RESTORED_COPY).is_some();
+            if is_copy && !entry.is_dir {
+                self.vfs.remove(&self.dir.join(&entry.name))?;
+                continue;
+            }
             let id = numbered::number(&entry.name, ENDING);
             let Some(id) = id.map(FileId).filter(|id| !is_known(*id)) else {
                 continue;

@@ -82,8 +82,16 @@ pub trait Vfs: Send + Sync + Debug {
     /// Length of a file in bytes.
     fn len(&self, path: &Path) -> StoreResult<u64>;
 
-    /// Makes the names in a directory durable.
+    /// Makes the names in a directory durable. `NotFound`, `PermissionDenied` and `TooManyOpenFiles` are errors from before
+    /// the sync, which lose nothing.
     fn sync_dir(&self, dir: &Path) -> StoreResult<()>;
+
+    /// Makes the names in a directory durable for a caller that needs only these, which it has created there. What happened
+    /// to other names is for others to know.
+    fn sync_names(&self, dir: &Path, needed: &[&Path]) -> StoreResult<()> {
+        let _ = needed;
+        self.sync_dir(dir)
+    }
 
     /// Takes the exclusive lock of the directory that contains `path`, and writes the holder into
     /// that file, which is created if absent.
@@ -105,15 +113,23 @@ pub trait Vfs: Send + Sync + Debug {
     /// Opens a file to write in place, as [`open_random`](Self::open_random). If it has other names, it becomes a file of
     /// its own first: what is written would change the files of those names too. A backup may consist of such names, or a
     /// program that saves space may have linked equal files.
+    ///
+    /// `PATH.copied` exists until the name of the new file is durable. If it is there, the process before this one ended
+    /// in between, and the new file may be lost with its name: it is written again.
     fn open_in_place(&self, path: &Path) -> StoreResult<Arc<dyn RandomAccessFile>> {
-        match self.has_other_names(path) {
-            Ok(true) => {
-                let bytes = self.read_to_vec(path, u64::MAX)?;
-                self.replace(path, &bytes)?;
-            }
-            Ok(false) => {}
-            Err(error) if error.kind() == ErrorKind::NotFound => {}
-            Err(error) => return Err(error),
+        let marker = with_ending(path, ".copied");
+        let is_marked = self.exists(&marker)?;
+        let has_other_names = match self.has_other_names(path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => return self.open_random(path),
+            answer => answer?,
+        };
+        if has_other_names && !is_marked {
+            drop(self.create(&marker)?);
+        }
+        if has_other_names || is_marked {
+            let bytes = self.read_to_vec(path, u64::MAX)?;
+            self.replace(path, &bytes)?;
+            self.remove(&marker)?;
         }
         self.open_random(path)
     }
@@ -124,19 +140,31 @@ pub trait Vfs: Send + Sync + Debug {
     /// [`create_dir_all`](Self::create_dir_all), and makes every new name durable: data synced
     /// inside a directory is lost if the directory's own name is.
     fn create_dir_durably(&self, dir: &Path) -> StoreResult<()> {
-        let mut parents = Vec::new();
+        let mut missing = Vec::new();
         let mut at = dir;
         while let Some(parent) = at.parent()
+            && !at.as_os_str().is_empty()
             && !self.exists(at)?
         {
-            parents.push(parent);
+            missing.push((at, parent));
             at = parent;
-            if at.as_os_str().is_empty() {
-                break;
+        }
+        // Each is durable before the next is made. So of those that are there already, only the last may be the work of a
+        // process that was killed before it synced.
+        if let Some(parent) = at.parent() {
+            match self.sync_names(parent, &[]) {
+                Err(error) if error.kind() == ErrorKind::PermissionDenied => {}
+                synced => synced?,
             }
         }
-        self.create_dir_all(dir)?;
-        parents.iter().try_for_each(|parent| self.sync_dir(parent))
+        for (made, parent) in missing.into_iter().rev() {
+            self.create_dir_all(made)?;
+            self.sync_names(parent, &[]).inspect_err(|_| {
+                // The system may have dropped the name, and report success for the next sync. The next call makes it anew.
+                let _ = self.remove_dir(made);
+            })?;
+        }
+        self.create_dir_all(dir)
     }
 
     /// The whole content of a small file; an error if it is longer than `max_bytes`.
@@ -158,9 +186,7 @@ pub trait Vfs: Send + Sync + Debug {
     /// Replaces the content of a small file so that after a crash it has the old or the new
     /// content: writes `PATH.new`, syncs it, renames it, syncs the directory.
     fn replace(&self, path: &Path, bytes: &[u8]) -> StoreResult<()> {
-        let mut name = path.as_os_str().to_owned();
-        name.push(".new");
-        let temporary = PathBuf::from(name);
+        let temporary = with_ending(path, ".new");
         match self.remove(&temporary) {
             Err(error) if error.kind() != ErrorKind::NotFound => {
                 return Err(error
@@ -179,10 +205,16 @@ pub trait Vfs: Send + Sync + Debug {
                 let _ = self.remove(&temporary);
             })?;
         match path.parent() {
-            Some(dir) => self.sync_dir(dir),
+            Some(dir) => self.sync_names(dir, &[path]),
             None => Ok(()),
         }
     }
+}
+
+fn with_ending(path: &Path, ending: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(ending);
+    PathBuf::from(name)
 }
 
 /// One name in a directory.

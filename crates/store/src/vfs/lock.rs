@@ -69,7 +69,14 @@ pub(super) fn take(path: &Path, mode: Mode) -> StoreResult<Box<dyn FileLock>> {
         Err(Errno::BADF | Errno::OPNOTSUPP | Errno::NOLCK | Errno::INVAL) => None,
         Err(e) => return Err(io_error(Operation::Lock, dir, e.into())),
     };
+    // Older versions lock the file alone. One with other names, such as in a backup by hard links, is locked by those who
+    // use the directories of those names, too: then the directory's lock decides.
+    let is_shared = directory.is_some() && has_other_names(path);
+    if is_shared && mode == Mode::Alone {
+        fs::remove_file(path).map_err(|e| io_error(Operation::Lock, path, e))?;
+    }
     let opened = match mode {
+        Mode::Shared if is_shared => Ok(None),
         Mode::Alone => for_reading()
             .write(true)
             .create(true)
@@ -154,6 +161,11 @@ impl Drop for RealLock {
             }
         }
     }
+}
+
+fn has_other_names(path: &Path) -> bool {
+    let metadata = fs::symlink_metadata(path);
+    metadata.is_ok_and(|metadata| metadata.is_file() && metadata.nlink() > 1)
 }
 
 fn directory_of(path: &Path) -> &Path {

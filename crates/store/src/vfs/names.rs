@@ -4,12 +4,11 @@
 //! When a sync of a directory fails, the system may drop names and report success for the next
 //! sync. The caller of the failed sync knows; a thread that created another name meanwhile and
 //! syncs a moment later does not, and would publish a file that is lost in the next power failure.
-//! So every name that was new when a sync failed is doubtful until it is removed or created again,
-//! and as long as there is one, syncs of its directory fail. The files with those names are given
-//! up, which removes them.
+//! So the name of every file that was new when a sync failed is doubtful until it is removed or
+//! created again. A sync fails if its caller needs a doubtful name; those of other callers succeed.
 //!
 //! A name is new from before its creation begins until a sync that begins after its creation has
-//! ended.
+//! ended. Names of directories are not recorded: the calls that create them are repeated as a whole.
 
 use std::collections::{HashMap, HashSet};
 use std::ffi::{OsStr, OsString};
@@ -29,8 +28,10 @@ use crate::error::{Error, ErrorKind, StoreResult};
 pub struct WatchedNames {
     disk: Arc<dyn Vfs>,
     directories: Mutex<HashMap<PathBuf, Arc<Directory>>>,
-    /// The directory of the store, once that is closed. Changes hold it for reading.
-    sealed: RwLock<Option<PathBuf>>,
+    /// The directory of the store.
+    store: PathBuf,
+    /// Whether the store is closed. Held for reading while a name in its directory changes.
+    sealed: RwLock<bool>,
 }
 
 #[derive(Debug, Default)]
@@ -58,32 +59,35 @@ impl Names {
 }
 
 impl WatchedNames {
-    /// Wraps `disk`.
+    /// Wraps `disk` for the store in the directory `store`.
     #[must_use]
-    pub fn on(disk: Arc<dyn Vfs>) -> Arc<Self> {
+    pub fn on(disk: Arc<dyn Vfs>, store: &Path) -> Arc<Self> {
         Arc::new(Self {
             disk,
             directories: Mutex::default(),
+            store: store.to_owned(),
             sealed: RwLock::default(),
         })
     }
 
-    /// Refuses all changes of names in the store's directory from now on. A thread that outlives its
-    /// store must not remove a file of the next one, which may have given the number again. Waits for
-    /// changes under way.
-    pub fn seal(&self, store: &Path) {
-        *self.sealed.write() = Some(store.to_owned());
+    /// Refuses all changes of names in the store's directory from now on: the next opening may give the number of a file
+    /// again, and a thread that outlives the store must not remove that file. Waits for such changes that have begun.
+    pub fn seal(&self) {
+        *self.sealed.write() = true;
     }
 
-    /// Changes names, of which these are those that it creates or removes.
+    /// Runs `change`, which creates or removes these names.
     fn changing<T>(
         &self,
         names: &[&Path],
         change: impl FnOnce() -> StoreResult<T>,
     ) -> StoreResult<T> {
+        if !names.iter().any(|name| name.starts_with(&self.store)) {
+            // Another file system may hang, which must not keep the store from closing.
+            return change();
+        }
         let sealed = self.sealed.read();
-        let inside = |store: &PathBuf| names.iter().any(|name| name.starts_with(store));
-        match sealed.as_ref().is_some_and(inside) {
+        match *sealed {
             true => Err(Error::new(ErrorKind::Closed, "the store was closed")),
             false => change(),
         }
@@ -131,6 +135,34 @@ impl WatchedNames {
         made
     }
 
+    /// Syncs a directory unless one of its doubtful names is needed.
+    fn sync(&self, dir: &Path, is_needed: impl Fn(&OsStr) -> bool) -> StoreResult<()> {
+        let directory = self.directory(dir);
+        let _syncing = directory.syncing.lock();
+        let under_way = {
+            let mut names = directory.names.lock();
+            if let Some(name) = names.doubtful.iter().find(|name| is_needed(name)) {
+                return Err(Error::new(
+                    ErrorKind::Io,
+                    "an earlier sync of this directory failed and may have lost this name, which was new; the file is \
+                     given up and written again",
+                )
+                .with("directory", dir.display())
+                .with("name", name.display()));
+            }
+            let being_made = names.being_made.iter().cloned().collect();
+            std::mem::replace(&mut names.fresh, being_made)
+        };
+        self.disk.sync_dir(dir).inspect_err(|error| {
+            let mut names = directory.names.lock();
+            names.fresh.extend(under_way);
+            if may_have_lost_names(error) {
+                let fresh = std::mem::take(&mut names.fresh);
+                names.doubtful.extend(fresh);
+            }
+        })
+    }
+
     /// The name was removed, and is no longer doubtful.
     fn forget(&self, path: &Path) {
         self.with_name(path, |names, name| {
@@ -174,15 +206,24 @@ impl Vfs for WatchedNames {
         self.changing(&[from, to], || {
             self.making(to, || self.disk.rename(from, to))?;
             self.forget(from);
+            // It may have been a directory.
+            let mut directories = self.directories.lock();
+            directories.retain(|dir, _| !dir.starts_with(from));
             Ok(())
         })
     }
 
     fn remove(&self, path: &Path) -> StoreResult<()> {
         self.changing(&[path], || {
-            self.disk.remove(path)?;
-            self.forget(path);
-            Ok(())
+            let removed = self.disk.remove(path);
+            let is_gone = match &removed {
+                Ok(()) => true,
+                Err(error) => error.kind() == ErrorKind::NotFound,
+            };
+            if is_gone {
+                self.forget(path);
+            }
+            removed
         })
     }
 
@@ -218,28 +259,14 @@ impl Vfs for WatchedNames {
         self.disk.len(path)
     }
 
+    /// Needs every name of the directory.
     fn sync_dir(&self, dir: &Path) -> StoreResult<()> {
-        let directory = self.directory(dir);
-        let _syncing = directory.syncing.lock();
-        let under_way = {
-            let mut names = directory.names.lock();
-            if let Some(name) = names.doubtful.iter().next() {
-                return Err(Error::new(
-                    ErrorKind::Io,
-                    "an earlier sync of this directory failed and may have lost names in it; files \
-                     that were new then are given up and written again",
-                )
-                .with("directory", dir.display())
-                .with("name", name.display()));
-            }
-            let being_made = names.being_made.iter().cloned().collect();
-            std::mem::replace(&mut names.fresh, being_made)
-        };
-        self.disk.sync_dir(dir).inspect_err(|_| {
-            let mut names = directory.names.lock();
-            let fresh = std::mem::take(&mut names.fresh);
-            names.doubtful.extend(under_way);
-            names.doubtful.extend(fresh);
+        self.sync(dir, |_| true)
+    }
+
+    fn sync_names(&self, dir: &Path, needed: &[&Path]) -> StoreResult<()> {
+        self.sync(dir, |name| {
+            needed.iter().any(|path| path.file_name() == Some(name))
         })
     }
 
@@ -256,181 +283,13 @@ impl Vfs for WatchedNames {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
-
-    use std::sync::atomic::{AtomicBool, Ordering};
-
-    use super::super::MemoryVfs;
-    use super::*;
-
-    /// A disk whose next sync of a directory fails, and that calls back before it creates a file.
-    struct Failing(
-        Arc<dyn Vfs>,
-        AtomicBool,
-        Mutex<Option<Box<dyn FnOnce() + Send>>>,
-    );
-
-    impl std::fmt::Debug for Failing {
-        fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-            f.debug_tuple("Failing")
-                .field(&self.1)
-                .finish_non_exhaustive()
-        }
-    }
-
-    fn watched() -> (Arc<Failing>, WatchedNames) {
-        let disk = Arc::new(Failing(
-            MemoryVfs::shared(),
-            AtomicBool::new(false),
-            Mutex::new(None),
-        ));
-        disk.create_dir_all(Path::new("/d")).unwrap();
-        let watched = WatchedNames {
-            disk: disk.clone(),
-            directories: Mutex::default(),
-            sealed: RwLock::default(),
-        };
-        (disk, watched)
-    }
-
-    macro_rules! passed_on {
-        ($($name:ident($($argument:ident: $type:ty),*) -> $result:ty;)*) => {
-            $(fn $name(&self, $($argument: $type),*) -> $result {
-                self.0.$name($($argument),*)
-            })*
-        };
-    }
-
-    impl Vfs for Failing {
-        passed_on! {
-            open(path: &Path) -> StoreResult<Arc<dyn ReadableFile>>;
-            open_random(path: &Path) -> StoreResult<Arc<dyn RandomAccessFile>>;
-            rename(from: &Path, to: &Path) -> StoreResult<()>;
-            remove(path: &Path) -> StoreResult<()>;
-            hard_link(from: &Path, to: &Path) -> StoreResult<()>;
-            list(dir: &Path) -> StoreResult<Vec<DirectoryEntry>>;
-            create_dir_all(dir: &Path) -> StoreResult<()>;
-            remove_dir(dir: &Path) -> StoreResult<()>;
-            exists(path: &Path) -> StoreResult<bool>;
-            len(path: &Path) -> StoreResult<u64>;
-            lock(path: &Path) -> StoreResult<Box<dyn FileLock>>;
-            free_space(dir: &Path) -> StoreResult<u64>;
-        }
-
-        fn create(&self, path: &Path) -> StoreResult<Box<dyn WritableFile>> {
-            let before = self.2.lock().take();
-            if let Some(before) = before {
-                before();
-            }
-            self.0.create(path)
-        }
-
-        fn sync_dir(&self, dir: &Path) -> StoreResult<()> {
-            if self.1.swap(false, Ordering::SeqCst) {
-                return Err(Error::new(ErrorKind::Io, "told to fail"));
-            }
-            self.0.sync_dir(dir)
-        }
-    }
-
-    #[test]
-    fn a_sealed_disk_changes_no_name() {
-        let (disk, watched) = watched();
-        let [dir, old, new] = ["/d", "/d/old", "/d/new"].map(Path::new);
-        drop(watched.create(old).unwrap());
-        watched.seal(dir);
-        let refused = [
-            watched.create(new).map(drop),
-            watched.create_streaming(new).map(drop),
-            watched.open_random(old).map(drop),
-            watched.rename(old, new),
-            watched.remove(old),
-            watched.hard_link(old, new),
-            watched.create_dir_all(new),
-            watched.remove_dir(dir),
-            watched.replace(old, b"bytes"),
-        ];
-        for outcome in refused {
-            assert_eq!(outcome.unwrap_err().kind(), ErrorKind::Closed);
-        }
-        assert_eq!(watched.list(dir).unwrap().len(), 1);
-        // Such as a checkpoint that is being written.
-        watched.hard_link(old, Path::new("/copy")).unwrap();
-        assert!(watched.open(old).is_ok() && disk.exists(old).unwrap());
-    }
-
-    /// A sync between the record of a name and its creation says nothing about the name.
-    #[test]
-    fn a_name_is_new_until_a_sync_that_begins_after_its_creation() {
-        let (disk, watched) = watched();
-        let watched = Arc::new(watched);
-        let (dir, one) = (Path::new("/d"), Path::new("/d/one"));
-        let early = watched.clone();
-        *disk.2.lock() = Some(Box::new(move || early.sync_dir(dir).unwrap()));
-        drop(watched.create(one).unwrap());
-        disk.1.store(true, Ordering::SeqCst);
-        assert!(watched.sync_dir(dir).is_err());
-        // The disk reports success, although the failed sync may have lost the name.
-        assert!(watched.sync_dir(dir).is_err());
-        watched.remove(one).unwrap();
-        watched.sync_dir(dir).unwrap();
-    }
-
-    #[test]
-    fn a_failed_creation_leaves_no_doubt_of_its_own() {
-        let (disk, watched) = watched();
-        let watched = Arc::new(watched);
-        let (dir, one) = (Path::new("/d"), Path::new("/d/one"));
-        drop(watched.create(one).unwrap());
-        // The name of the first creation stays new when a second one fails.
-        assert!(watched.create(one).is_err());
-        disk.1.store(true, Ordering::SeqCst);
-        assert!(watched.sync_dir(dir).is_err());
-        assert!(watched.sync_dir(dir).is_err());
-        watched.remove(one).unwrap();
-        watched.sync_dir(dir).unwrap();
-        // A sync fails during a creation of a name that was there for long: nobody would remove it.
-        drop(watched.create(one).unwrap());
-        watched.sync_dir(dir).unwrap();
-        let (early, failing) = (watched.clone(), disk.clone());
-        *disk.2.lock() = Some(Box::new(move || {
-            failing.1.store(true, Ordering::SeqCst);
-            assert!(early.sync_dir(dir).is_err());
-        }));
-        assert!(watched.create(one).is_err());
-        watched.sync_dir(dir).unwrap();
-    }
-
-    #[test]
-    fn a_name_created_during_a_failed_sync_is_doubtful_until_removed() {
-        let (disk, watched) = watched();
-        let (dir, old, one, other) = ("/d", "/d/old", "/d/one", "/d/other");
-        let [dir, old, one, other] = [dir, old, one, other].map(Path::new);
-        drop(watched.create(old).unwrap());
-        watched.sync_dir(dir).unwrap();
-        drop(watched.create(one).unwrap());
-        drop(watched.create_streaming(other).unwrap());
-        disk.1.store(true, Ordering::SeqCst);
-        assert!(watched.sync_dir(dir).is_err());
-        // The disk reports success, which is wrong.
-        let error = watched.sync_dir(dir).unwrap_err();
-        assert!(error.to_string().contains("earlier sync"), "{error}");
-        watched.remove(one).unwrap();
-        assert!(watched.sync_dir(dir).is_err());
-        // A failed creation does not clear the doubt.
-        assert!(watched.create(other).is_err());
-        assert!(watched.sync_dir(dir).is_err());
-        watched.rename(other, one).unwrap();
-        watched.sync_dir(dir).unwrap();
-        // Another directory has its own names, and old names are not affected.
-        disk.1.store(true, Ordering::SeqCst);
-        assert!(watched.sync_dir(Path::new("/")).is_err());
-        watched.sync_dir(dir).unwrap();
-        disk.1.store(true, Ordering::SeqCst);
-        assert!(watched.sync_dir(dir).is_err());
-        watched.sync_dir(dir).unwrap();
-        assert!(watched.exists(old).unwrap());
-    }
+/// Whether a sync of a directory began before it failed.
+fn may_have_lost_names(error: &Error) -> bool {
+    !matches!(
+        error.kind(),
+        ErrorKind::NotFound | ErrorKind::PermissionDenied | ErrorKind::TooManyOpenFiles
+    )
 }
+
+#[cfg(test)]
+mod tests;

@@ -221,7 +221,6 @@ impl SegmentReader {
     /// succeed without having written them. A segment without records is removed, because its
     /// header may be such bytes. Returns whether the segment still exists; otherwise its number is
     /// free.
-    /// number is free if not.
     ///
     /// # Errors
     /// An error of the disk.
@@ -230,7 +229,7 @@ impl SegmentReader {
         if self.at <= begin {
             vfs.remove(&self.path)?;
             if let Some(dir) = self.path.parent() {
-                vfs.sync_dir(dir)?;
+                vfs.sync_names(dir, &[])?;
             }
             return Ok(false);
         }

@@ -261,10 +261,11 @@ fn begin(
         )
         .with("directory", dir.display()));
     }
-    let mut file = vfs.create(&segment_path(dir, number))?;
+    let path = segment_path(dir, number);
+    let mut file = vfs.create(&path)?;
     let (header, bytes) = encode_segment_header(number, origin.store, origin.session, previous);
     file.write_all(&bytes)?;
     file.sync_data()?;
-    vfs.sync_dir(dir)?;
+    vfs.sync_names(dir, &[&path])?;
     Ok((header, file))
 }

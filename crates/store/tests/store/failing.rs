@@ -440,6 +440,28 @@ fn put_unlogged(table: &Arc<dyn Table>) {
     writer.close().unwrap();
 }
 
+/// A second call ended the work of the first one, and what was in no log was lost.
+#[test]
+fn a_second_call_of_close_waits_for_the_first() {
+    let (vfs, hangs, store) = hanging_flush(true);
+    put_unlogged(&store.table("app").unwrap());
+    let close = || {
+        let store = store.clone();
+        std::thread::spawn(move || store.close())
+    };
+    let first = close();
+    until("the flush runs", || store.metrics().flushes_running == 1);
+    let second = close();
+    std::thread::sleep(Duration::from_millis(100));
+    assert!(!second.is_finished());
+    hangs.store(false, Ordering::SeqCst);
+    first.join().unwrap().unwrap();
+    second.join().unwrap().unwrap();
+    drop(store);
+    let store = Store::open_with(with_plain(&vfs).1, DIR, small()).unwrap();
+    assert_eq!(rows(&store.table("app").unwrap(), Range::all()), 1);
+}
+
 /// An iterator that polls its interrupt: closing stops it, and what is in no log is written without it.
 #[test]
 fn closing_stops_a_flush_whose_iterator_does_not_end() {

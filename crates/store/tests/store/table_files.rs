@@ -186,6 +186,21 @@ fn swapped_files_are_named_and_affect_only_their_tables() {
     store.close().unwrap();
 }
 
+/// A restore that outlives its store cannot remove what it has copied.
+#[test]
+fn unfinished_copies_of_table_files_are_removed_when_the_store_is_opened() {
+    let vfs: Arc<dyn Vfs> = MemoryVfs::shared();
+    three_tables(&vfs).close().unwrap();
+    let names = ["0000000000000009.sorted.restored", "notes.restored"];
+    let [copy, other] = names.map(|name| Path::new(DIR).join("files").join(name));
+    for path in [&copy, &other] {
+        drop(vfs.create(path).unwrap());
+    }
+    let store = open(&vfs);
+    assert!(!vfs.exists(&copy).unwrap() && vfs.exists(&other).unwrap());
+    store.close().unwrap();
+}
+
 /// The store holds descriptions, indexes and blocks in memory; what it reads later must be of the same file.
 #[test]
 fn files_swapped_under_an_open_store_give_no_wrong_answer() {

@@ -30,6 +30,9 @@ impl Crash {
 pub struct Faults {
     /// So many changing operations (see [`Counters::operations`]) succeed; every later one fails.
     pub fail_after_operations: Option<u64>,
+    /// So many changing operations succeed; then the process is killed: none of the later ones takes place, and a sync
+    /// that does not take place loses nothing.
+    pub die_after_operations: Option<u64>,
     /// So many changing operations succeed; the next one fails, and those after it succeed.
     pub fail_operation: Option<u64>,
     /// So many syncs succeed; the next one fails, and what it should have made durable never will

@@ -228,6 +228,13 @@ impl Vfs for FaultyVfs {
         Ok(())
     }
 
+    fn has_other_names(&self, path: &Path) -> StoreResult<bool> {
+        let state = self.state.lock();
+        let id = state.file_id(Operation::Inspect, path)?;
+        let names = state.names.live_files().filter(|file| *file == id);
+        Ok(names.count() > 1)
+    }
+
     fn list(&self, dir: &Path) -> StoreResult<Vec<DirectoryEntry>> {
         let state = self.state.lock();
         match state.names.get(dir) {
@@ -313,7 +320,9 @@ impl Vfs for FaultyVfs {
                 Ok(())
             }
             Err(error) => {
-                state.names.lose(dir);
+                if !state.is_dead() {
+                    state.names.lose(dir);
+                }
                 Err(error)
             }
         }

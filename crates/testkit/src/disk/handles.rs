@@ -107,9 +107,11 @@ impl Handle {
         let mut state = self.state.lock();
         state.of_handle(&self.path, self.id, self.generation)?;
         let outcome = state.sync(&self.path);
+        let is_dead = state.is_dead();
         let file = state.of_handle(&self.path, self.id, self.generation)?;
         match outcome {
             Ok(()) => file.content.sync(),
+            Err(_) if is_dead => {}
             Err(_) => file.content.lose(),
         }
         outcome

@@ -131,13 +131,22 @@ impl State {
         let after = self.faults.fail_after_operations;
         let fails =
             after.is_some_and(|limit| done >= limit) || self.faults.fail_operation == Some(done);
-        fails.then_some(EIO)
+        (fails || self.is_dead()).then_some(EIO)
+    }
+
+    /// Whether the process was killed before the last operation.
+    pub(super) fn is_dead(&self) -> bool {
+        let done = self.counters.operations - self.since.operations;
+        self.faults
+            .die_after_operations
+            .is_some_and(|limit| done > limit)
     }
 
     /// Counts a write of `len` bytes that makes the file `growth` bytes longer.
     pub(super) fn write(&mut self, len: usize, growth: u64) -> Verdict {
         let verdict = match self.judge_change() {
             Some(EROFS) => Verdict::Part(0, EROFS),
+            Some(errno) if self.is_dead() => Verdict::Part(0, errno),
             Some(errno) => Verdict::Part(self.random.below(len as u64) as usize, errno),
             None => {
                 let missing = growth.saturating_sub(self.free_bytes());

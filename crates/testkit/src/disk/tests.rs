@@ -249,6 +249,27 @@ fn a_failed_sync_of_a_directory_loses_the_names() {
 }
 
 #[test]
+fn a_killed_process_changes_nothing_and_loses_nothing() {
+    let disk = disk(1);
+    let path = root().join("file");
+    let mut file = disk.create(&path).unwrap();
+    file.write_all(b"one").unwrap();
+    disk.set_faults(Faults {
+        die_after_operations: Some(0),
+        ..Faults::default()
+    });
+    assert_eq!(kind(file.write_all(b"two")), ErrorKind::Io);
+    assert_eq!(kind(file.sync_data()), ErrorKind::Io);
+    assert_eq!(kind(disk.sync_dir(root())), ErrorKind::Io);
+    assert_eq!(kind(disk.remove(&path)), ErrorKind::Io);
+    disk.crash(Crash::Process);
+    disk.open_random(&path).unwrap().sync_data().unwrap();
+    disk.sync_dir(root()).unwrap();
+    disk.crash(Crash::PowerLost);
+    assert_eq!(content(&disk, &path).unwrap(), b"one");
+}
+
+#[test]
 fn operations_fail_after_the_chosen_one_and_go_on_when_healed() {
     let disk = disk(1);
     let before = disk.counters();

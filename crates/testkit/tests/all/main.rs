@@ -14,6 +14,7 @@ mod importing;
 mod io_errors;
 mod limits;
 mod model;
+mod names;
 mod noninterference;
 mod openings;
 mod torn;

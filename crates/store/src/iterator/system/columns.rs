@@ -2,6 +2,7 @@
 
 use ostrakon_cell::{
     Batch, BatchLimit, BoxedIterator, ColumnSelection, Key, Range, Slot, SortedKeyValueIterator,
+    Span,
 };
 
 use crate::error::StoreResult;
@@ -99,29 +100,69 @@ fn narrowed(range: &Range, wanted: &ColumnSelection) -> StoreResult<Option<Range
     Ok(range.clip(&hull))
 }
 
+/// Columns whose verdict is remembered.
+const REMEMBERED: usize = 16;
+
+/// Verdicts on columns of a batch. Entries of one column mostly share the bytes of its name, and the columns of a row mostly
+/// come in the order of those of the row before.
+#[derive(Default)]
+struct Verdicts {
+    known: [(Span, Span, bool); REMEMBERED],
+    len: usize,
+    /// Where the column of the next entry is expected.
+    next: usize,
+}
+
+impl Verdicts {
+    /// The verdict on the column of an entry, by `judge` if it is not known.
+    fn of(&mut self, slot: &Slot, judge: impl FnOnce() -> bool) -> bool {
+        let known = &self.known[..self.len];
+        let is_it = |(family, qualifier, _): &(Span, Span, bool)| {
+            *family == slot.family && *qualifier == slot.qualifier
+        };
+        let expected = known.get(self.next).is_some_and(is_it);
+        let found = match expected {
+            true => Some(self.next),
+            false => known.iter().position(is_it),
+        };
+        let at = found.unwrap_or_else(|| {
+            // One that is remembered for long gives way.
+            let at = match self.len < REMEMBERED {
+                true => self.len,
+                false => self.next % REMEMBERED,
+            };
+            self.len = self.len.max(at + 1);
+            self.known[at] = (slot.family, slot.qualifier, judge());
+            at
+        });
+        self.next = match at + 1 < self.len {
+            true => at + 1,
+            false => 0,
+        };
+        self.known[at].2
+    }
+}
+
 fn apply(batch: &mut Batch, first: usize, wanted: &ColumnSelection) {
     let qualified = wanted.has_qualifiers();
-    // Neighbours mostly share the bytes of their family, and then the verdict.
-    let mut judged: Option<(Slot, bool)> = None;
+    let mut verdicts = Verdicts::default();
+    // Neighbours mostly share the bytes of their family.
+    let mut of_family: Option<(Span, bool)> = None;
     batch.retain_from(first, |batch, at| {
         let Some(slot) = batch.slots().get(at) else {
             return false;
         };
-        match &judged {
-            Some((last, verdict))
-                if last.family == slot.family
-                    && (!qualified || last.qualifier == slot.qualifier) =>
-            {
-                *verdict
-            }
+        let family = batch.bytes(slot.family);
+        if qualified {
+            return verdicts.of(slot, || {
+                wanted.contains(family, batch.bytes(slot.qualifier))
+            });
+        }
+        match of_family {
+            Some((last, verdict)) if last == slot.family => verdict,
             _ => {
-                let family = batch.bytes(slot.family);
-                let verdict = if qualified {
-                    wanted.contains(family, batch.bytes(slot.qualifier))
-                } else {
-                    wanted.contains_family(family)
-                };
-                judged = Some((*slot, verdict));
+                let verdict = wanted.contains_family(family);
+                of_family = Some((slot.family, verdict));
                 verdict
             }
         }
@@ -200,6 +241,48 @@ mod tests {
             ["a@1=fr", "b@1=gq"]
         );
         assert!(left(&[Column::new("g", "r")]).is_empty());
+    }
+
+    /// More columns than are remembered, in any order.
+    #[test]
+    fn verdicts_do_not_depend_on_what_is_remembered() {
+        let mut state = 1_u64;
+        let mut random = || {
+            state = state.wrapping_mul(6364136223846793005).wrapping_add(1);
+            (state >> 33) as usize
+        };
+        for columns in [1, 3, REMEMBERED, REMEMBERED + 1, 40] {
+            let wanted = (0..columns).step_by(2).map(|at| format!("{at:02}"));
+            let wanted = ColumnSelection::new(wanted.map(|name| Column::new("f", name)));
+            let mut batch = Batch::new();
+            let names: Vec<Span> = (0..columns)
+                .map(|at| {
+                    batch
+                        .push_bytes(format!("{at:02}").as_bytes())
+                        .expect("fits")
+                })
+                .collect();
+            let family = batch.push_bytes(b"f").expect("fits");
+            let mut expected = Vec::new();
+            for entry in 0..500 {
+                let at = match columns == 3 {
+                    true => entry % 3,
+                    false => random() % columns,
+                };
+                batch.push_slot(Slot {
+                    family,
+                    qualifier: names[at],
+                    timestamp: entry as i64,
+                    ..Slot::default()
+                });
+                if at % 2 == 0 {
+                    expected.push(entry as i64);
+                }
+            }
+            apply(&mut batch, 0, &wanted);
+            let kept: Vec<i64> = batch.slots().iter().map(|slot| slot.timestamp).collect();
+            assert_eq!(kept, expected, "{columns} columns");
+        }
     }
 
     /// Counts what it hands out.

@@ -8,7 +8,7 @@ use ostrakon_cell::{
 use super::options;
 use crate::error::StoreResult;
 use crate::iterator::filter::read_filtered;
-use crate::iterator::seek::{ColumnStart, CurrentColumn, same_column};
+use crate::iterator::seek::{ColumnStart, CurrentColumn, has_versions, same_column};
 
 /// Keeps the newest `max` entries of each column (row, family, qualifier and visibility alike).
 ///
@@ -42,6 +42,12 @@ impl<I: SortedKeyValueIterator> VersioningIterator<I> {
 fn apply(batch: &mut Batch, first: usize, column: &mut CurrentColumn, passed: &mut u64, max: u64) {
     let goes_on = column.is(batch, first);
     let last = batch.len() - 1;
+    if !goes_on && !has_versions(batch, first) {
+        // Each entry is the first of its column.
+        column.remember(batch, last);
+        *passed = u64::from(batch.slots().last().is_some_and(|slot| !slot.deleted));
+        return;
+    }
     let mut count = if goes_on { *passed } else { 0 };
     batch.retain_from(first, |batch, at| {
         // The previous slot is still unchanged when an entry is checked.
