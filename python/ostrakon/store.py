@@ -153,7 +153,7 @@ def open(  # noqa: A001 - `ostrakon.open`, as `gzip.open`
     use. `allow_damage`, together with `read_only`, opens a store whose log is damaged, and reads
     what is left; `accept_log_loss` opens it for writing, and gives up the rest for good.
     `Store.log_losses` says what is lost. `memory_budget_bytes` is by default a quarter of the
-    machine's memory, at most 4 GiB, and at least 16 MiB.
+    machine's memory, from 64 MiB to 4 GiB; the minimum is 16 MiB.
 
     >>> import ostrakon
     >>> with ostrakon.open() as store:
@@ -347,8 +347,8 @@ class Store:
         """A session of SQL, for many statements; see `sql`.
 
         `memory_bytes`, at least 16 MiB, limits what sorts, joins and groups hold in memory; what is
-        more goes to temporary files. The default is a sixteenth of the machine's memory, at least
-        256 MiB and at most 1 GiB.
+        more goes to temporary files. The default is an eighth of the machine's memory, from
+        256 MiB to 2 GiB.
         """
         return SqlSession(
             NativeSql(

@@ -90,7 +90,7 @@ pub(crate) struct Cli {
     #[arg(long, global = true, help_heading = "Global options")]
     pub(crate) json: bool,
 
-    /// Memory that the store may use, such as 512M or 2G; at least 16M [default: chosen by the store]
+    /// Memory that the store may use, such as 512M or 2G; at least 16M [default: a quarter of the machine's memory, from 64M to 4G]
     #[arg(
         long,
         global = true,
@@ -195,7 +195,7 @@ pub(crate) enum StoreCommand {
   ostrakon namespace rename people authors                 renames its tables too"
     )]
     Namespace(NamespaceCommand),
-    /// Show and change the properties that tables inherit
+    /// Show or change default properties of tables, for the whole store or a namespace
     #[command(subcommand)]
     Config(LevelCommand),
     /// Write one entry
@@ -213,7 +213,8 @@ pub(crate) enum StoreCommand {
     /// List the tables; the same as `table list`
     #[command(visible_alias = "ls")]
     Tables {
-        /// Also show their size
+        /// Also show id, state, time type, tablets, files, entries and bytes in files, and entries in
+        /// memory
         #[arg(short, long)]
         long: bool,
     },

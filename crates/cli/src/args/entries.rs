@@ -78,7 +78,7 @@ See also `delete-many` (deletes the entries of a scan) and `delete-rows` (delete
 pub(crate) struct DeleteArgs {
     #[command(flatten)]
     pub(crate) cell: CellArgs,
-    /// Delete versions up to this timestamp [default: the time of the deletion, which leaves later versions]
+    /// Delete versions up to this timestamp [default: now]. Versions with a later timestamp are kept
     #[arg(
         short,
         long,
@@ -182,7 +182,7 @@ pub(crate) struct Selection {
     /// Read ranges in parallel, and return entries in any order
     #[arg(long)]
     pub(crate) unordered: bool,
-    /// Number of threads for an unordered scan [default: chosen by the store]
+    /// Number of threads for an unordered scan [default: twice the number of cores, at least 4]
     #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
     pub(crate) threads: usize,
     /// Fail if the scan takes longer than this [default: no limit]

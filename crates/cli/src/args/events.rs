@@ -215,7 +215,7 @@ pub(crate) struct EventsCreateArgs {
     /// How long to keep events, such as 90d
     #[arg(long, value_name = "SPAN")]
     pub(crate) keep: Option<String>,
-    /// Whether equal records are one event, or one event each [default: merge]
+    /// What to do with records that are equal in all fields [default: merge]
     #[arg(long, value_name = "WHAT")]
     pub(crate) equal_records: Option<EventsEqual>,
     /// The number of shards, which divide scans among threads
@@ -350,7 +350,7 @@ pub(crate) struct EventsQueryArgs {
 #[derive(Debug, Default, Args)]
 #[command(next_help_heading = "Planner")]
 pub(crate) struct EventsPlanner {
-    /// Use the index below this share of the events, from 0 to 1, such as 0.01 [default: what `calibrate` measured]
+    /// Use the index below this share of the events, from 0 to 1, such as 0.01 [default: what `calibrate` measured, else 0.01]
     #[arg(long, value_name = "SHARE")]
     pub(crate) threshold: Option<f64>,
     /// In an `and`, use the index for a test if it matches at most this many times as many events as the most selective test; at least 1 [default: 10]
@@ -371,7 +371,7 @@ pub(crate) struct EventsPlanner {
     /// The factor by which windows are lengthened or shortened [default: 4]
     #[arg(long, value_name = "TIMES")]
     pub(crate) window_growth: Option<u32>,
-    /// Read the shards of a window by so many threads [default: one per core]
+    /// Read the shards of a window by so many threads [default: one per core, at most 16]
     #[arg(long, value_name = "N")]
     pub(crate) threads: Option<usize>,
 }
@@ -464,9 +464,9 @@ impl From<EventsFormat> for LogFormat {
 /// What becomes of records that are equal in all fields.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum EventsEqual {
-    /// They are one event
+    /// Store them once
     Merge,
-    /// Each of them is an event
+    /// Store each of them
     Keep,
 }
 
@@ -516,7 +516,7 @@ impl From<QueryPath> for Path {
 /// What is counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum CountBy {
-    /// The cheapest of the others
+    /// Chosen by the planner
     Auto,
     /// The counts stored at ingest
     Aggregates,

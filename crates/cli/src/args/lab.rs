@@ -157,7 +157,7 @@ pub(crate) enum ContinuousCommand {
     BatchWalk(BatchWalkArgs),
     /// Read random ranges
     Scan(ScanTestArgs),
-    /// Read every entry, and write one that points back to it
+    /// Read every entry, and write an entry that points back to it, as Accumulo's ContinuousMoru does
     Moru(MoruArgs),
     /// Find broken links and damaged entries; exits with code 0 only if there are none
     Verify(VerifyArgs),

@@ -51,7 +51,7 @@ pub(crate) enum TableCommand {
         #[arg(add = table_names())]
         table: String,
     },
-    /// Show what fails in tables, why, and what to do about it
+    /// List what fails in tables, with causes and remedies
     #[command(after_help = "Examples:
   ostrakon table status                what fails in any table; prints nothing if nothing fails
   ostrakon table status people --try   flushes and reads the table first, to find failures")]
@@ -68,8 +68,8 @@ pub(crate) enum TableCommand {
     #[command(after_help = "Examples:
   ostrakon table restore-file backups/monday/files/0000000000000012.sorted
 
-The file is verified first. It must be undamaged, and must be the file that the store has under
-that number.")]
+The file is verified first. It must be undamaged, and have the number and the content of the lost
+file.")]
     RestoreFile {
         /// The file in the checkpoint
         #[arg(value_name = "FILE")]
@@ -272,7 +272,7 @@ pub(crate) struct ImportDirectoryArgs {
     /// Leave the files in the directory, and copy them
     #[arg(long, conflicts_with = "keep")]
     pub(crate) copy: bool,
-    /// Check the order, the counts and the filter of every file too, which takes decoding every entry
+    /// Check the order, the counts and the filter of every file too, which decodes every entry and takes longer
     #[arg(long)]
     pub(crate) verify: bool,
     /// Accept a directory without files

@@ -127,6 +127,7 @@ fn reads_only(command: &StoreCommand) -> bool {
                 | TableCommand::Tablets { .. }
                 | TableCommand::Locate { .. }
                 | TableCommand::Du { .. }
+                | TableCommand::Status { tried: false, .. }
                 | TableCommand::Config(ConfigCommand::Get { .. })
         ),
         _ => false,

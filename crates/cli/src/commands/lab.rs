@@ -133,7 +133,7 @@ fn run_continuous(access: &Access, command: ContinuousCommand, out: &mut Output)
         ContinuousCommand::Moru(args) => {
             access.with_store(Refuse, |source| moru(&source, args, out))
         }
-        ContinuousCommand::Verify(args) => access.with_store(Refuse, |source| {
+        ContinuousCommand::Verify(args) => access.for_reading().with_store(Refuse, |source| {
             let options = verify_options(args.table.clone(), &args.how);
             let figures =
                 continuous::run_verify(&source, &options, &LabProgress::start(Lines::Terminal))?;
@@ -141,9 +141,9 @@ fn run_continuous(access: &Access, command: ContinuousCommand, out: &mut Output)
             keep(access, &args.keep, ("verify", &args.table), &figures)?;
             sound(figures.fault())
         }),
-        ContinuousCommand::Stats(args) => {
-            access.with_store(Refuse, |source| stats(&source, &args, out))
-        }
+        ContinuousCommand::Stats(args) => access
+            .for_reading()
+            .with_store(Refuse, |source| stats(&source, &args, out)),
     }
 }
 

@@ -745,3 +745,45 @@ fn files_of_the_user_are_not_made_among_those_of_a_store() {
     folder.ok(&["export", "t", &beside]);
     assert!(folder.path("store/of-mine.tsv").exists());
 }
+
+/// They opened the store for writing, and failed while another process read it.
+#[test]
+fn commands_that_only_read_work_beside_a_reader_and_write_nothing() {
+    let folder = Folder::with_table();
+    folder.ok(&["lab", "continuous", "ingest", "--entries", "1k", "--json"]);
+    folder.ok(&["put", "t", "row", "f", "q", "value"]);
+    let options = ostrakon_store::StoreOptions {
+        create: false,
+        read_only: true,
+        ..ostrakon_store::StoreOptions::default()
+    };
+    let reader = ostrakon_store::Store::open(folder.path("store"), options).unwrap();
+    let catalog = || std::fs::read(folder.path("store/catalog")).unwrap();
+    let before = catalog();
+    for words in [
+        "table status",
+        "table status t",
+        "table list --long",
+        "table tablets t",
+        "table du",
+        "table splits t",
+        "table locate t a",
+        "table config get t",
+        "config get",
+        "namespace list",
+        "iterators",
+        "scan t",
+        "get t row",
+        "export t",
+        "check",
+        "lab continuous verify",
+        "lab continuous stats",
+        "lab continuous walk --seconds 0.1",
+    ] {
+        let arguments: Vec<&str> = words.split(' ').collect();
+        let ran = folder.run(&arguments);
+        assert_eq!(ran.code, 0, "{words}: {} {}", ran.out, ran.err);
+    }
+    assert_eq!(catalog(), before);
+    reader.close().unwrap();
+}

@@ -6,6 +6,7 @@ mod encode;
 mod filter;
 mod key;
 mod kind;
+mod layout;
 mod present;
 mod provider;
 mod reader;

@@ -14,7 +14,8 @@ use ostrakon_cell::{
 };
 
 use super::filter::{columns, understood, wanted};
-use super::reader::{Layout, RecordsReader};
+use super::layout::Layout;
+use super::reader::RecordsReader;
 use super::{ColumnType, RecordSchema, key};
 use crate::scan::{
     Asked, ByteSet, Reading, Relation, SourceExec, Start, after_tests, batch_bytes, entries,

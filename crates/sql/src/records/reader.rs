@@ -1,138 +1,17 @@
 //! Entries as records.
 
 use std::borrow::Cow;
-use std::cmp::Ordering;
 use std::sync::Arc;
 
 use datafusion::arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions};
-use datafusion::arrow::datatypes::SchemaRef;
 use ostrakon_cell::{
-    Batch, BatchLimit, Error, ErrorKind, Escaped, Result, Scan, Span, compare_bytes, same_bytes,
+    Batch, BatchLimit, Error, ErrorKind, Escaped, Result, Scan, Slot, Span, same_bytes,
 };
 
 use super::column::ColumnBuilder;
-use super::{ColumnType, RecordSchema, key};
-use crate::scan::{ByteSet, Reading};
-
-/// A column of the table.
-#[derive(Debug)]
-struct Column {
-    family: Vec<u8>,
-    qualifier: Vec<u8>,
-    place: usize,
-}
-
-impl Column {
-    fn is(&self, family: &[u8], qualifier: &[u8]) -> bool {
-        same_bytes(&self.qualifier, qualifier) && same_bytes(&self.family, family)
-    }
-
-    fn cmp(&self, family: &[u8], qualifier: &[u8]) -> Ordering {
-        compare_bytes(&self.family, family).then_with(|| compare_bytes(&self.qualifier, qualifier))
-    }
-}
-
-/// What is read of each record.
-#[derive(Debug)]
-pub(super) struct Layout {
-    /// Types by place in the relation.
-    kinds: Vec<ColumnType>,
-    keys: usize,
-    /// Columns and their places, sorted as the entries of a row are.
-    columns: Vec<Column>,
-    /// The place of the label, if it is returned or tested.
-    label: Option<usize>,
-    wanted: Vec<Option<ByteSet>>,
-    /// Places with a condition.
-    tested: Vec<usize>,
-    /// By place: whether the value is returned or tested.
-    needed: Vec<bool>,
-    /// The places that are returned.
-    pub(super) returned: Vec<usize>,
-    pub(super) schema: SchemaRef,
-}
-
-impl Layout {
-    pub(super) fn new(
-        schema: &RecordSchema,
-        wanted: Vec<Option<ByteSet>>,
-        returned: Vec<usize>,
-        projected: SchemaRef,
-    ) -> Self {
-        let keys = schema.keys.len();
-        let kinds: Vec<ColumnType> = super::filter::columns(schema)
-            .into_iter()
-            .map(|(_, kind)| kind)
-            .collect();
-        let mut needed: Vec<bool> = wanted.iter().map(Option::is_some).collect();
-        for at in &returned {
-            if let Some(needed) = needed.get_mut(*at) {
-                *needed = true;
-            }
-        }
-        let columns = schema.columns.iter().enumerate();
-        let columns = columns.map(|(at, column)| Column {
-            family: column.family.clone(),
-            qualifier: column.qualifier.clone(),
-            place: keys + at,
-        });
-        let mut columns: Vec<Column> = columns.collect();
-        columns.sort_unstable_by(|a, b| a.cmp(&b.family, &b.qualifier));
-        let tested = wanted.iter().enumerate();
-        let tested = tested.filter_map(|(place, wanted)| wanted.is_some().then_some(place));
-        let tested = tested.collect();
-        // It comes last.
-        let label = schema.label.as_ref().map(|_| kinds.len() - 1);
-        let label = label.filter(|place| needed.get(*place) == Some(&true));
-        Self {
-            label,
-            kinds,
-            keys,
-            columns,
-            wanted,
-            tested,
-            needed,
-            returned,
-            schema: projected,
-        }
-    }
-
-    /// The place of the column of an entry. `next` is the first column that may come, since the entries of a row are sorted.
-    fn place(&self, next: &mut usize, family: &[u8], qualifier: &[u8]) -> Option<usize> {
-        // Most records have a value for each column.
-        if let Some(column) = self.columns.get(*next + 1)
-            && column.is(family, qualifier)
-        {
-            *next += 1;
-            return Some(column.place);
-        }
-        loop {
-            let column = self.columns.get(*next)?;
-            match column.cmp(family, qualifier) {
-                Ordering::Less => *next += 1,
-                Ordering::Equal => return Some(column.place),
-                Ordering::Greater => return None,
-            }
-        }
-    }
-
-    pub(super) fn is_needed(&self, place: usize) -> bool {
-        self.needed.get(place).copied().unwrap_or_default()
-    }
-
-    pub(super) fn wanted(&self, place: usize) -> Option<&ByteSet> {
-        self.wanted.get(place)?.as_ref()
-    }
-
-    /// Whether a record is returned only if it has a certain column. Then other columns need not be read.
-    pub(super) fn needs_a_column(&self) -> bool {
-        let columns = self.keys..self.kinds.len();
-        self.label.is_none()
-            && columns
-                .into_iter()
-                .any(|place| self.wanted(place).is_some())
-    }
-}
+use super::layout::Layout;
+use super::{ColumnType, key};
+use crate::scan::Reading;
 
 /// The newest value of a column in the record under construction.
 #[derive(Clone, Copy, Default)]
@@ -180,6 +59,12 @@ struct Step {
     needed: Option<usize>,
 }
 
+impl Step {
+    fn is(&self, slot: &Slot) -> bool {
+        self.qualifier == slot.qualifier && self.family == slot.family
+    }
+}
+
 /// Steps that are remembered.
 const STEPS_MAX: usize = 1 << 10;
 
@@ -204,6 +89,9 @@ pub(super) struct RecordsReader {
     carried: Vec<u8>,
     /// By the number of an entry in its record; spans are those of this batch.
     steps: Vec<Step>,
+    /// The steps whose values are needed: their numbers and places. Valid if `is_listed`.
+    needed: Vec<(usize, usize)>,
+    is_listed: bool,
 }
 
 impl RecordsReader {
@@ -226,13 +114,51 @@ impl RecordsReader {
             row: Bytes::default(),
             carried: Vec::new(),
             steps: Vec::new(),
+            needed: Vec::new(),
+            is_listed: false,
         }
+    }
+
+    /// Whether the next entries are a whole record with the columns of the one before. Takes its values if they are.
+    fn take_alike(&mut self) -> bool {
+        if !self.is_listed {
+            self.is_listed = true;
+            self.needed.clear();
+            let steps = self.steps.iter().enumerate();
+            self.needed
+                .extend(steps.filter_map(|(number, step)| Some((number, step.needed?))));
+        }
+        let slots = self.batch.slots().get(self.at..).unwrap_or_default();
+        let Some((record, [behind, ..])) = slots.split_at_checked(self.steps.len()) else {
+            return false;
+        };
+        let Some(first) = record.first() else {
+            return false;
+        };
+        let is_step = |(slot, step): (&Slot, &Step)| slot.row == first.row && step.is(slot);
+        if behind.row == first.row
+            || !record.iter().zip(&self.steps).all(is_step)
+            || same_bytes(self.batch.bytes(behind.row), self.batch.bytes(first.row))
+        {
+            return false;
+        }
+        self.row = Bytes::InBatch(first.row);
+        for (number, place) in &self.needed {
+            if let (Some(slot), Some(cell)) = (record.get(*number), self.cells.get_mut(*place)) {
+                cell.take(self.record, slot.timestamp, Bytes::InBatch(slot.value));
+            }
+        }
+        self.at += self.steps.len();
+        true
     }
 
     /// Collects the next record.
     fn next_record(&mut self) -> Result<bool> {
         self.record += 1;
         self.carried.clear();
+        if self.layout.label.is_none() && self.take_alike() {
+            return Ok(true);
+        }
         // The entries of the record so far, and see `Layout::place`.
         let (mut entries, mut next) = (0, 0);
         loop {
@@ -248,11 +174,7 @@ impl RecordsReader {
                     shared = Some(slot.row);
                 }
                 let needed = match self.steps.get(entries) {
-                    Some(step)
-                        if step.qualifier == slot.qualifier && step.family == slot.family =>
-                    {
-                        step.needed
-                    }
+                    Some(step) if step.is(&slot) => step.needed,
                     _ => self.learn(entries, &mut next),
                 };
                 if let Some(cell) = needed.and_then(|place| self.cells.get_mut(place)) {
@@ -276,6 +198,7 @@ impl RecordsReader {
             }
             self.batch.clear();
             self.steps.clear();
+            self.is_listed = false;
             self.at = 0;
             self.over = !self.scan.next_batch(&mut self.batch)?;
         }
@@ -294,6 +217,7 @@ impl RecordsReader {
             qualifier: slot.qualifier,
             needed: place.filter(|place| self.layout.is_needed(*place)),
         };
+        self.is_listed = false;
         let needed = step.needed;
         if let Some(known) = self.steps.get_mut(number) {
             *known = step;
