@@ -4,6 +4,8 @@ A query is its text and the kinds of its columns, which are named `r0`, `r1`, an
 `mean` is that of numbers which two systems may round differently: nothing is compared with them.
 """
 
+import re
+
 from scalars import scalar
 from tables import COARSE, MANY_TO_ONE, condition, literal, value
 
@@ -13,6 +15,16 @@ LARGEST = 20_000
 OWN_NAMES = ["k0", "c0", "c1", "r1"]
 # No more queries within queries.
 DEEPEST = 3
+# Numbers of rows, which are numbers also where there is no row.
+COUNTS = [
+    "count(*)",
+    "count(*)",
+    "count(*) + 3",
+    "coalesce(count(*), 5)",
+    "CASE WHEN count(*) IS NULL THEN 5 ELSE 2 END",
+    "count(*) * 0 + 1",
+]
+OUTER = re.compile(r" (LEFT|RIGHT|FULL) JOIN ")
 
 
 class Relation:
@@ -262,7 +274,23 @@ class Queries:
 
     def joined(self, left, depth):
         """The relation joined with another one, if that is not too large."""
+        if self.rng.random() < 0.06:
+            return self.counted(left)
         return self.joined_with(left, self.relation(depth + 1), depth)
+
+    def counted(self, left):
+        """The relation with a number of rows of another table for each row, and a constant."""
+        rng, table, inner, name = self.rng, self.rng.choice(self.tables), self.name(), self.name()
+        pairs = [(a, b) for a, kind in left.compared for b, same in table.fields if kind == same]
+        # The engine refuses some queries with LATERAL within LATERAL.
+        if not pairs or "LATERAL" in left.text:
+            return left
+        a, b = rng.choice(pairs)
+        found = f"FROM {table.name} {inner} WHERE {inner}.{b} = {a}"
+        query = f"SELECT 7 AS r0, {rng.choice(COUNTS)} AS r1 {found}"
+        text = f"{left.text} CROSS JOIN LATERAL ({query}) {name}"
+        fields = [*left.fields, (f"{name}.r0", "int"), (f"{name}.r1", "int")]
+        return Relation(text, fields, left.rows, left.unique)
 
     def joined_with(self, left, right, depth):
         rng = self.rng
@@ -337,6 +365,9 @@ class Queries:
         if rng.random() < 0.3:
             also += " AND " + " = ".join(reversed(rng.choice(pairs)))
         found = f"FROM {inner.text} WHERE {same_b} = {same_a}{also}"
+        if " ON " in inner.text and not OUTER.search(inner.text) and rng.random() < 0.3:
+            # The condition of an inner join may be correlated, too.
+            found = f"FROM {inner.text} AND {same_b} = {same_a} WHERE 1 = 1{also}"
         choice = rng.random()
         if choice < 0.4:
             shown = rng.choice(["1", "1", "*", rng.choice(fields)[0]])
@@ -347,7 +378,7 @@ class Queries:
                 return f"{a} {negated}IN (SELECT {b} {found})"
             return f"{a} {negated}IN (SELECT {b} FROM {inner.text}{where})"
         if choice < 0.85:
-            return f"(SELECT count(*) {found}) > 1"
+            return f"(SELECT {rng.choice(COUNTS)} {found}) > {rng.choice([0, 1, 4])}"
         kind = dict(fields)[b]
         if kind == "bool":
             return f"{a} IS NOT NULL"
@@ -384,7 +415,8 @@ class Queries:
                 a, b = rng.choice(pairs)
                 inner = self.name()
                 same = self.compared_as(a, f"{inner}.{b}", dict(table.fields)[b])
-                text = f"SELECT count(*) FROM {table.name} {inner} WHERE {same[1]} = {same[0]}"
+                count = rng.choice(COUNTS)
+                text = f"SELECT {count} FROM {table.name} {inner} WHERE {same[1]} = {same[0]}"
                 return f"({text})", "int"
         return name, kind
 

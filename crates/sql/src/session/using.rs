@@ -227,7 +227,8 @@ pub(super) fn is_by_name(constraint: &JoinConstraint) -> bool {
     )
 }
 
-fn has_nested(tables: &TableWithJoins) -> bool {
+/// Whether some of the joined relations are joins in parentheses.
+pub(super) fn has_nested(tables: &TableWithJoins) -> bool {
     let is_nested = |factor: &TableFactor| matches!(factor, TableFactor::NestedJoin { .. });
     is_nested(&tables.relation) || tables.joins.iter().any(|join| is_nested(&join.relation))
 }

@@ -4,14 +4,19 @@
 //! * A query that names columns of the outer query (a correlated one) is evaluated for all rows of the outer query at
 //!   once. That moves its conditions to the join. An aggregate without GROUP BY, a window function or a LIMIT below
 //!   would then be computed for other rows.
+//! * Its conditions in ON stand above the join ([`above`]); a condition below the side of an outer join whose rows may be
+//!   missing is refused.
 //! * An equality of such a query with a computed value becomes one of columns ([`computed`]).
 //! * So does one of a column whose name other relations of such a query have, too ([`repeated`]).
+//! * What it computes from an aggregate has its value also for rows without a match ([`empty`]).
 //! * Its HAVING above an aggregate without GROUP BY is forgotten ([`having`]).
 //! * `IN` of such a query, and `IN` whose NULL is not the same as false: as EXISTS ([`membership`]).
 //!
 //! EXISTS outside of filters is joined by [`marks`].
 
+mod above;
 mod computed;
+mod empty;
 mod having;
 mod marks;
 mod membership;
@@ -25,8 +30,8 @@ use datafusion::common::{Column, DFSchema, Result, plan_err};
 use datafusion::logical_expr::expr::{InSubquery, SetComparison};
 use datafusion::logical_expr::utils::{conjunction, merge_schema, split_conjunction_owned};
 use datafusion::logical_expr::{
-    Aggregate, BinaryExpr, Distinct, Expr, Filter, Limit, LogicalPlan, LogicalPlanBuilder,
-    Operator, SkipType, Sort, Subquery, lit,
+    Aggregate, BinaryExpr, Distinct, Expr, Filter, JoinType, Limit, LogicalPlan,
+    LogicalPlanBuilder, Operator, SkipType, Sort, Subquery, lit,
 };
 use datafusion::optimizer::AnalyzerRule;
 
@@ -63,7 +68,8 @@ fn replaced(plan: LogicalPlan, number: &mut usize) -> Result<Transformed<Logical
         // One of an expression, too; that is checked again with the expression.
         LogicalPlan::Subquery(subquery) => {
             check(&subquery.subquery, true, Role::Unknown)?;
-            let subquery = computed::with_columns(subquery, number)?;
+            let subquery =
+                computed::with_columns(subquery, number)?.transform_data(empty::with_values)?;
             return Ok(subquery.update_data(LogicalPlan::Subquery));
         }
         plan => plan,
@@ -410,7 +416,33 @@ fn check(plan: &LogicalPlan, is_top: bool, role: Role) -> Result<()> {
             }
             check_inputs(plan, false, role)
         }
+        LogicalPlan::Join(join) => {
+            if above::names_outer(join) {
+                return refuse("a condition in ON of an outer join");
+            }
+            let (left, right) = keeps_sides(join.join_type);
+            for (side, is_kept) in [(&join.left, left), (&join.right, right)] {
+                if !is_kept && lateral(side).is_none() && is_correlated(side)? {
+                    return refuse("the side of an outer join whose rows may be missing");
+                }
+            }
+            check_inputs(plan, false, role)
+        }
         _ => check_inputs(plan, false, role),
+    }
+}
+
+/// Whether a condition on the left and on the right side of a join is the same above the join.
+fn keeps_sides(kind: JoinType) -> (bool, bool) {
+    match kind {
+        JoinType::Inner => (true, true),
+        JoinType::Left | JoinType::LeftSemi | JoinType::LeftAnti | JoinType::LeftMark => {
+            (true, false)
+        }
+        JoinType::Right | JoinType::RightSemi | JoinType::RightAnti | JoinType::RightMark => {
+            (false, true)
+        }
+        JoinType::Full => (false, false),
     }
 }
 

@@ -11,50 +11,47 @@ use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::common::{Column, Result, plan_err};
 use datafusion::logical_expr::{Expr, Filter, LogicalPlan, LogicalPlanBuilder, Subquery};
 
+use super::above::raised;
+
 /// Gives the columns of a subquery's correlated conditions their own names where others have the same.
 pub(super) fn with_own_names(
     subquery: Subquery,
     number: &mut usize,
 ) -> Result<Transformed<Subquery>> {
-    let repeated = repeated_names(&subquery.subquery)?;
-    let mut all = computed_names(&subquery.subquery)?;
-    all.extend(repeated.iter().cloned());
-    if all.is_empty() {
-        return Ok(Transformed::no(subquery));
-    }
-    let is_hidden = subquery.subquery.exists(|node| match node {
-        LogicalPlan::SubqueryAlias(alias) => alias
-            .input
-            .exists(|node| Ok(names_repeated(node, &repeated))),
+    let raised = raised(LogicalPlan::clone(&subquery.subquery))?;
+    let mut names = computed_names(&raised.data)?;
+    names.extend(repeated_names(&raised.data)?);
+    let is_hidden = raised.data.exists(|node| match node {
+        LogicalPlan::SubqueryAlias(alias) => alias.input.exists(|node| Ok(names_any(node, &names))),
         _ => Ok(false),
     })?;
     if is_hidden {
         return plan_err!(
-            "a query in the FROM clause of a subquery compares a column of the outer query with one whose name other relations \
-             of the subquery have: put this condition into the WHERE clause of the subquery itself"
+            "a query in the FROM clause of a subquery compares a column of the outer query with one whose name other columns \
+             of the subquery have: give it another name, or write a join"
         );
     }
-    let plan = LogicalPlan::clone(&subquery.subquery);
-    let changed = plan.transform_up(|node| match node {
-        LogicalPlan::Filter(filter) if filter.predicate.contains_outer() => {
-            of_filter(filter, &all, number)
-        }
-        node => Ok(Transformed::no(node)),
+    let named = raised.transform_data(|plan| {
+        plan.transform_up(|node| match node {
+            LogicalPlan::Filter(filter) if filter.predicate.contains_outer() => {
+                of_filter(filter, &names, number)
+            }
+            node => Ok(Transformed::no(node)),
+        })
     })?;
-    match changed.transformed {
-        true => Ok(Transformed::yes(subquery.with_plan(Arc::new(changed.data)))),
+    match named.transformed {
+        true => Ok(Transformed::yes(subquery.with_plan(Arc::new(named.data)))),
         false => Ok(Transformed::no(subquery)),
     }
 }
 
-/// Whether a node is a correlated condition of such columns.
-fn names_repeated(node: &LogicalPlan, repeated: &HashSet<String>) -> bool {
+/// Whether a node is a correlated condition of columns with these names.
+fn names_any(node: &LogicalPlan, names: &HashSet<String>) -> bool {
     let LogicalPlan::Filter(filter) = node else {
         return false;
     };
     let columns = filter.predicate.column_refs();
-    filter.predicate.contains_outer()
-        && columns.iter().any(|column| repeated.contains(&column.name))
+    filter.predicate.contains_outer() && columns.iter().any(|column| names.contains(&column.name))
 }
 
 /// The names that several columns of a node have, anywhere in a plan.

@@ -63,6 +63,7 @@ pub(super) async fn spelled(
         columns: &columns,
         levels: Vec::new(),
         subqueries: 0,
+        around: Vec::new(),
     };
     match VisitMut::visit(ast, &mut speller) {
         ControlFlow::Break(error) => return Err(error),
@@ -118,8 +119,10 @@ impl Level {
 struct Speller<'a> {
     columns: &'a Columns,
     levels: Vec<Level>,
-    /// Expressions around that are queries.
+    /// Expressions around that are queries, within the innermost query in FROM that is not LATERAL.
     subqueries: usize,
+    /// Their numbers around each such query.
+    around: Vec<usize>,
 }
 
 impl Speller<'_> {
@@ -331,6 +334,7 @@ impl Speller<'_> {
         if let Some(Level::Query { with, .. }) = self.levels.last_mut() {
             *with = clause;
         }
+        self.check_set_operations(&query.body)?;
         self.respell_order(query)
     }
 
@@ -391,6 +395,22 @@ impl VisitorMut for Speller<'_> {
         ControlFlow::Continue(())
     }
 
+    fn pre_visit_table_factor(&mut self, factor: &mut TableFactor) -> ControlFlow<Error> {
+        if is_own_query(factor) {
+            self.around.push(std::mem::take(&mut self.subqueries));
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn post_visit_table_factor(&mut self, factor: &mut TableFactor) -> ControlFlow<Error> {
+        if is_own_query(factor)
+            && let Some(around) = self.around.pop()
+        {
+            self.subqueries = around;
+        }
+        ControlFlow::Continue(())
+    }
+
     fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<Error> {
         self.subqueries += usize::from(is_query(expr));
         flow(self.respell_expr(expr))
@@ -400,6 +420,11 @@ impl VisitorMut for Speller<'_> {
         self.subqueries -= usize::from(is_query(expr));
         ControlFlow::Continue(())
     }
+}
+
+/// Whether a relation is a query that does not see the others.
+fn is_own_query(factor: &TableFactor) -> bool {
+    matches!(factor, TableFactor::Derived { lateral: false, .. })
 }
 
 fn flow(result: Result<()>) -> ControlFlow<Error> {

@@ -8,6 +8,7 @@ use datafusion::sql::sqlparser::ast::{
     SelectItemQualifiedWildcardKind, SetExpr, SetQuantifier, TableAlias, UnaryOperator,
     WildcardAdditionalOptions,
 };
+use ostrakon_cell::{Error, ErrorKind, Result};
 
 use super::scope::{Found, Names, Scope, UNNAMED, normal};
 use super::{Level, Speller};
@@ -64,12 +65,7 @@ impl Speller<'_> {
             } => {
                 // The first part names the columns.
                 let mut names = self.output_of(left);
-                if matches!(
-                    set_quantifier,
-                    SetQuantifier::ByName
-                        | SetQuantifier::AllByName
-                        | SetQuantifier::DistinctByName
-                ) {
+                if is_by_name(*set_quantifier) {
                     let others = self.output_of(right);
                     names.is_partial |= others.is_partial;
                     others.iter().for_each(|name| names.add(name.clone()));
@@ -85,6 +81,43 @@ impl Speller<'_> {
         }
     }
 
+    /// Checks that UNION BY NAME finds the columns of both sides under the same names.
+    ///
+    /// # Errors
+    /// Two columns differ in case alone: they would be two columns of the result.
+    pub(super) fn check_set_operations(&mut self, body: &SetExpr) -> Result<()> {
+        let SetExpr::SetOperation {
+            left,
+            right,
+            set_quantifier,
+            ..
+        } = body
+        else {
+            return Ok(());
+        };
+        self.check_set_operations(left)?;
+        self.check_set_operations(right)?;
+        if !is_by_name(*set_quantifier) {
+            return Ok(());
+        }
+        let (left, right) = (self.output_of(left), self.output_of(right));
+        let mut pairs = right.iter().filter_map(|name| {
+            let mut spellings = left.spellings(name).iter();
+            match left.has(name) {
+                true => None,
+                false => Some((spellings.next()?, name)),
+            }
+        });
+        match pairs.next() {
+            None => Ok(()),
+            Some((one, other)) => Err(Error::new(
+                ErrorKind::Unsupported,
+                "UNION BY NAME does not pair columns that differ in upper and lower case: give them the same name with AS",
+            )
+            .with("columns", format!("\"{one}\" and \"{other}\""))),
+        }
+    }
+
     fn output_of_select(&mut self, select: &Select) -> Names {
         let scope = self.scope(&select.from);
         let mut names = Names::default();
@@ -93,6 +126,13 @@ impl Speller<'_> {
         }
         names
     }
+}
+
+fn is_by_name(quantifier: SetQuantifier) -> bool {
+    matches!(
+        quantifier,
+        SetQuantifier::ByName | SetQuantifier::AllByName | SetQuantifier::DistinctByName
+    )
 }
 
 /// Adds the columns of an item of SELECT.
@@ -216,7 +256,7 @@ fn add_all(
 }
 
 /// The columns that EXCLUDE and EXCEPT leave out; `None` for what is not a name.
-fn excluded(options: &WildcardAdditionalOptions) -> Vec<Option<&Ident>> {
+pub(super) fn excluded(options: &WildcardAdditionalOptions) -> Vec<Option<&Ident>> {
     let mut names = Vec::new();
     match &options.opt_exclude {
         Some(ExcludeSelectItem::Single(name)) => {

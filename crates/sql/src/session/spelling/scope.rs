@@ -145,7 +145,7 @@ impl Scope {
     }
 
     /// Whether a column belongs to both sides of a join by name. USING may not be spelled yet.
-    fn is_common(&self, name: &str) -> bool {
+    pub(super) fn is_common(&self, name: &str) -> bool {
         self.is_natural
             || self.common.contains(name)
             || self.common.contains(&name.to_ascii_lowercase())
@@ -235,7 +235,8 @@ impl Scope {
         Some(found)
     }
 
-    fn is_complete(&self) -> bool {
+    /// Whether all columns are known.
+    pub(super) fn is_complete(&self) -> bool {
         !self.is_natural
             && self
                 .columns()
