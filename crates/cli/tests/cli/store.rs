@@ -777,7 +777,7 @@ fn commands_that_only_read_work_beside_a_reader_and_write_nothing() {
         "export t",
         "check",
         "lab continuous verify",
-        "lab continuous stats",
+        "lab continuous stats --lines 1 --interval 0.1",
         "lab continuous walk --seconds 0.1",
     ] {
         let arguments: Vec<&str> = words.split(' ').collect();
