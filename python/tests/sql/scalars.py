@@ -88,5 +88,5 @@ def scalar(rng, fields, depth=0):
     inner = f"({name})" if " " in name else name
     text = text.format(inner)
     if depth < 1 and rng.random() < 0.2:
-        return scalar(rng, [(text, made)], depth + 1)
+        return scalar(rng, [(f"({text})", made)], depth + 1)
     return text, made

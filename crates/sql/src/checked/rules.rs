@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use datafusion::common::Result;
-use datafusion::common::tree_node::Transformed;
+use datafusion::common::tree_node::{Transformed, TreeNodeRecursion};
 use datafusion::logical_expr::LogicalPlan;
 use datafusion::optimizer::optimizer::{ApplyOrder, Optimizer};
 use datafusion::optimizer::{OptimizerConfig, OptimizerRule};
@@ -33,6 +33,7 @@ pub(crate) fn optimizer_rules() -> Vec<Rule> {
             "eliminate_group_by_constant" => or_as_it_is,
             "extract_equijoin_predicate" => plain_keys,
             "eliminate_cross_join" => merged,
+            "decorrelate_lateral_join" => and_below,
             _ => return rule,
         };
         Arc::new(Wrapped { rule, rewrite }) as Rule
@@ -51,6 +52,18 @@ fn or_as_it_is(
     }
     let rewritten = rule.rewrite(plan.clone(), config);
     Ok(rewritten.unwrap_or_else(|_| Transformed::no(plan)))
+}
+
+/// Applies a rule that does not go on below what it has changed, if the plan has subqueries. What it leaves out there is
+/// changed by others, and it does not find it any more.
+fn and_below(
+    rule: &Rule,
+    plan: LogicalPlan,
+    config: &dyn OptimizerConfig,
+) -> Result<Transformed<LogicalPlan>> {
+    let mut rewritten = rule.rewrite(plan, config)?;
+    rewritten.tnr = TreeNodeRecursion::Continue;
+    Ok(rewritten)
 }
 
 /// A rule with another way to apply it.
@@ -129,7 +142,7 @@ mod tests {
                 .iter()
                 .filter(|rule| wrapped(rule))
                 .count(),
-            10
+            11
         );
     }
 }

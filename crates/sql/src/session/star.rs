@@ -1,7 +1,8 @@
 //! `SELECT *` of joins with USING. Of the two columns of one name, the engine keeps the one whose relation comes first
 //! in the alphabet. That of the right relation is NULL for rows that are only in the left one, and the order of the
 //! columns depends on names. So `*` becomes `a.*, b.* EXCLUDE (k)`: here as far as the syntax tells, and in
-//! `spelling/stars.rs` with options and for joins in parentheses, where all columns have to be known. What is left is refused unless it means the same.
+//! `spelling/stars.rs` with options and for joins in parentheses, where all columns have to be known. What is left is
+//! refused unless it means the same.
 
 use std::collections::HashMap;
 

@@ -150,10 +150,15 @@ pub trait Vfs: Send + Sync + Debug {
             at = parent;
         }
         // Each is durable before the next is made. So of those that are there already, only the last may be the work of a
-        // process that was killed before it synced.
+        // process that was killed before it synced. Its parent may be out of reach: that of a mounted volume is often
+        // read-only, and that of a home directory cannot always be read.
         if let Some(parent) = at.parent() {
             match self.sync_names(parent, &[]) {
-                Err(error) if error.kind() == ErrorKind::PermissionDenied => {}
+                Err(error)
+                    if matches!(
+                        error.kind(),
+                        ErrorKind::PermissionDenied | ErrorKind::ReadOnly
+                    ) => {}
                 synced => synced?,
             }
         }

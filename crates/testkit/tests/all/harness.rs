@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
-use ostrakon_cell::{Batch, ImportDirectoryOptions, Properties, Result, Source};
+use ostrakon_cell::{Batch, Entry, ImportDirectoryOptions, Properties, Result, Scanner, Source};
 use ostrakon_store::clock::{Clock, Random, SystemClock};
 use ostrakon_store::compaction::{ChooseFiles, ChooseOptions};
 use ostrakon_store::sorted_file::{SortedFileWriter, WriterOptions};
@@ -51,6 +51,13 @@ impl Clock for SetClock {
     fn sleep(&self, duration: Duration) {
         self.real.sleep(duration);
     }
+}
+
+/// The rows of the table `t`, one for each entry.
+pub(crate) fn rows(store: &Store) -> Vec<String> {
+    let entries = Scanner::new(store.table("t").unwrap()).entries().unwrap();
+    let row = |entry: &Entry| String::from_utf8_lossy(&entry.key.row).into_owned();
+    entries.iter().map(row).collect()
 }
 
 /// Options under which a little data goes through every part of the store.

@@ -10,7 +10,7 @@ use ostrakon_store::vfs::Vfs as _;
 use ostrakon_store::{Components, Store, StoreOptions};
 use ostrakon_testkit::disk::{Crash, Faults, FaultyVfs};
 
-use crate::harness::{DIRECTORY, open, tiny};
+use crate::harness::{DIRECTORY, open, rows, tiny};
 
 fn write(table: &Arc<dyn Table>, row: &str, bytes: usize) -> Result<()> {
     let mut mutation = Mutation::new(row);
@@ -18,12 +18,6 @@ fn write(table: &Arc<dyn Table>, row: &str, bytes: usize) -> Result<()> {
     let mut batch = MutationBatch::new();
     batch.push(&mutation)?;
     table.submit(batch, None)?.wait().map(drop)
-}
-
-fn rows(store: &Store) -> Vec<String> {
-    let entries = Scanner::new(store.table("t").unwrap()).entries().unwrap();
-    let row = |entry: &ostrakon_cell::Entry| String::from_utf8_lossy(&entry.key.row).into_owned();
-    entries.iter().map(row).collect()
 }
 
 fn with_table(disk: &FaultyVfs, options: &StoreOptions) -> (Arc<Store>, Arc<dyn Table>) {

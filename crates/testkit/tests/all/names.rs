@@ -6,14 +6,14 @@ use std::path::Path;
 use std::sync::Arc;
 
 use ostrakon_cell::{
-    Batch, CompactOptions, ErrorKind, KeyRef, Mutation, MutationBatch, Result, Scanner, Source,
-    Table, TableOptions,
+    Batch, CompactOptions, ErrorKind, KeyRef, Mutation, MutationBatch, Result, Source, Table,
+    TableOptions,
 };
 use ostrakon_store::vfs::copy_file;
 use ostrakon_store::{Components, Store, StoreOptions};
 use ostrakon_testkit::disk::{Crash, Faults, FaultyVfs};
 
-use crate::harness::{DIRECTORY, open, tiny};
+use crate::harness::{DIRECTORY, open, rows, tiny};
 
 /// Without threads of its own: every operation is one of the test.
 fn quiet() -> StoreOptions {
@@ -29,12 +29,6 @@ fn put(table: &Arc<dyn Table>, row: &str) -> Result<()> {
     let mut batch = MutationBatch::new();
     batch.push(&mutation)?;
     table.submit(batch, None)?.wait().map(drop)
-}
-
-fn rows(store: &Store) -> Vec<String> {
-    let entries = Scanner::new(store.table("t").unwrap()).entries().unwrap();
-    let row = |entry: &ostrakon_cell::Entry| String::from_utf8_lossy(&entry.key.row).into_owned();
-    entries.iter().map(row).collect()
 }
 
 fn create(disk: &FaultyVfs) -> Arc<Store> {

@@ -418,12 +418,18 @@ fn check(plan: &LogicalPlan, is_top: bool, role: Role) -> Result<()> {
         }
         LogicalPlan::Join(join) => {
             if above::names_outer(join) {
-                return refuse("a condition in ON of an outer join");
+                return plan_err!(
+                    "the ON clause of an outer join in a subquery cannot name columns of the outer query: name them in the \
+                     WHERE clause of the subquery, if that means the same, or write a join"
+                );
             }
             let (left, right) = keeps_sides(join.join_type);
             for (side, is_kept) in [(&join.left, left), (&join.right, right)] {
                 if !is_kept && lateral(side).is_none() && is_correlated(side)? {
-                    return refuse("the side of an outer join whose rows may be missing");
+                    return plan_err!(
+                        "a query on the side of an outer join whose rows may be missing cannot name columns of the outer \
+                         query: name them in the WHERE clause of the subquery, if that means the same, or write a join"
+                    );
                 }
             }
             check_inputs(plan, false, role)

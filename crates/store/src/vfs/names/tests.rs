@@ -12,12 +12,18 @@ use super::*;
 struct Failing {
     disk: Arc<dyn Vfs>,
     failure: Mutex<Option<ErrorKind>>,
+    second: Mutex<Option<ErrorKind>>,
     before: Mutex<Option<Box<dyn FnOnce() + Send>>>,
 }
 
 impl Failing {
     fn fail(&self, kind: ErrorKind) {
         *self.failure.lock() = Some(kind);
+    }
+
+    /// The sync after the next one fails.
+    fn fail_second(&self, kind: ErrorKind) {
+        *self.second.lock() = Some(kind);
     }
 
     fn before_creation(&self, call: impl FnOnce() + Send + 'static) {
@@ -37,6 +43,7 @@ fn watched() -> (Arc<Failing>, Arc<WatchedNames>) {
     let disk = Arc::new(Failing {
         disk: MemoryVfs::shared(),
         failure: Mutex::default(),
+        second: Mutex::default(),
         before: Mutex::default(),
     });
     disk.create_dir_all(Path::new("/d")).unwrap();
@@ -76,7 +83,9 @@ impl Vfs for Failing {
     }
 
     fn sync_dir(&self, dir: &Path) -> StoreResult<()> {
-        match self.failure.lock().take() {
+        let failure = self.failure.lock().take();
+        *self.failure.lock() = self.second.lock().take();
+        match failure {
             Some(kind) => Err(Error::new(kind, "told to fail")),
             None => self.disk.sync_dir(dir),
         }
@@ -265,4 +274,23 @@ fn a_change_outside_that_hangs_does_not_keep_the_store_from_closing() {
     assert_eq!(closed.kind(), ErrorKind::Closed);
     go_on.send(()).unwrap();
     hanging.join().unwrap().unwrap();
+}
+
+/// The directory is there already, and the sync of its parent may be impossible; that of a new one may not fail.
+#[test]
+fn the_parent_of_an_existing_directory_may_be_out_of_reach() {
+    let (disk, watched) = watched();
+    let [dir, new] = ["/d", "/d/new"].map(Path::new);
+    for kind in [ErrorKind::PermissionDenied, ErrorKind::ReadOnly] {
+        disk.fail(kind);
+        watched.create_dir_durably(dir).unwrap();
+    }
+    disk.fail(ErrorKind::Io);
+    assert!(watched.create_dir_durably(dir).is_err());
+    watched.create_dir_durably(new).unwrap();
+    watched.remove_dir(new).unwrap();
+    disk.fail_second(ErrorKind::ReadOnly);
+    assert!(watched.create_dir_durably(new).is_err());
+    // The next attempt makes it anew.
+    assert!(!disk.exists(new).unwrap());
 }
