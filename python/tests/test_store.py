@@ -7,6 +7,7 @@ import pickle
 import signal
 import subprocess
 import sys
+import threading
 from typing import TYPE_CHECKING
 
 import pytest
@@ -283,6 +284,22 @@ def test_a_child_of_a_process_with_an_open_store_is_refused_stores(tmp_path: Pat
         assert in_child(work) == 0
         table.put("e", "f", 1)
         assert table.scan().count() == 2
+
+
+def test_a_second_close_waits_for_the_first(tmp_path: Path) -> None:
+    for _ in range(3):
+        store = ostrakon.open(tmp_path / "db")
+        name = f"t{len(store.tables())}"
+        table = store.create_table(name, properties={"table.durability": "none"})
+        table.put([f"r{at}" for at in range(20_000)], "c", "v")
+        first = threading.Thread(target=store.close)
+        first.start()
+        while not store.closed:
+            pass
+        store.close()
+        with ostrakon.open(tmp_path / "db", wait=0) as again:
+            assert again[name].scan().count() == 20_000
+        first.join()
 
 
 def test_a_process_forked_while_no_store_is_open_works(tmp_path: Path) -> None:

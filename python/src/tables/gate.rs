@@ -6,7 +6,7 @@ use std::sync::{Arc, Weak};
 
 use ostrakon_cell::{Error, ErrorKind, Result, Source};
 use ostrakon_store::Store;
-use parking_lot::RwLock;
+use parking_lot::{Mutex, RwLock};
 use pyo3::prelude::*;
 
 /// Open until the store is closed, or nothing refers to it.
@@ -15,6 +15,8 @@ pub(crate) struct Gate(Arc<Shared>);
 
 struct Shared {
     shut: AtomicBool,
+    /// Held while the store is being closed.
+    closing: Mutex<()>,
     /// The process that opened the store.
     process: u32,
     /// `None` once it is closed.
@@ -31,6 +33,7 @@ impl Gate {
     pub(super) fn new(open: Open) -> Self {
         Self(Arc::new(Shared {
             shut: AtomicBool::new(false),
+            closing: Mutex::new(()),
             process: process::id(),
             open: RwLock::new(Some(open)),
         }))
@@ -80,10 +83,12 @@ impl Gate {
         self.0.shut.load(Ordering::Acquire)
     }
 
-    /// Marks the store as closed for all users, and returns it, so that the caller closes it.
-    pub(super) fn shut(&self) -> Option<Open> {
+    /// Marks the store as closed for all users, and closes it. Another call waits until it is closed, and does nothing.
+    pub(super) fn close(&self) -> Result<()> {
         self.0.shut.store(true, Ordering::Release);
-        self.0.open.write().take()
+        let _closing = self.0.closing.lock();
+        let open = self.0.open.write().take();
+        open.map_or(Ok(()), |open| open.store.close())
     }
 }
 

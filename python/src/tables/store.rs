@@ -154,14 +154,15 @@ impl NativeStore {
         })
     }
 
-    /// Closes the store; closing it again does nothing.
+    /// Closes the store. A second call waits until it is closed, and does nothing.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
-        if self.gate.is_shut() {
-            return Ok(());
+        if let Err(error) = self.gate.check_process() {
+            return match self.gate.is_shut() {
+                true => Ok(()),
+                false => Err(error).into_python(),
+            };
         }
-        self.gate.check_process().into_python()?;
-        py.detach(|| self.gate.shut().map_or(Ok(()), |open| open.store.close()))
-            .into_python()
+        py.detach(|| self.gate.close()).into_python()
     }
 
     /// Whether the store is closed.

@@ -368,14 +368,16 @@ class Queries:
             # The condition of an inner join may be correlated, too.
             found = f"FROM {inner.text} AND {same_b} = {same_a} WHERE 1 = 1{also}"
         choice = rng.random()
+        column, found = self.in_from(b, found)
+        distinct = rng.choice(["", "", "", "DISTINCT "])
         if choice < 0.4:
-            shown = rng.choice(["1", "1", "*", rng.choice(fields)[0]])
-            return f"{negated}EXISTS (SELECT {shown} {found})"
+            shown = rng.choice(["1", "1", "*", column])
+            return f"{negated}EXISTS (SELECT {distinct}{shown} {found})"
         if choice < 0.7:
             where = f" WHERE {condition(rng, fields, 1)}" if also else ""
             if rng.random() < 0.3:
-                return f"{a} {negated}IN (SELECT {b} {found})"
-            return f"{a} {negated}IN (SELECT {b} FROM {inner.text}{where})"
+                return f"{a} {negated}IN (SELECT {distinct}{column} {found})"
+            return f"{a} {negated}IN (SELECT {distinct}{b} FROM {inner.text}{where})"
         if choice < 0.85:
             return f"(SELECT {rng.choice(COUNTS)} {found}) > {rng.choice([0, 1, 4])}"
         kind = dict(fields)[b]
@@ -383,6 +385,13 @@ class Queries:
             return f"{a} IS NOT NULL"
         operator = rng.choice(["=", "<", ">="])
         return f"{a} {operator} (SELECT {rng.choice(['min', 'max'])}({b}) FROM {inner.text})"
+
+    def in_from(self, column, found):
+        """The column of these rows, perhaps as the only one of a query in FROM."""
+        if self.rng.random() < 0.7:
+            return column, found
+        name = self.name()
+        return f"{name}.r0", f"FROM (SELECT {column} AS r0 {found}) {name}"
 
     def tables_of_one_name(self):
         """A table, or two that may have columns with the same names."""

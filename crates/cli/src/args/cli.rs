@@ -172,7 +172,7 @@ pub(crate) enum Command {
   ostrakon lab continuous ingest --entries 10M"
     )]
     Lab(LabCommand),
-    /// Continue a store whose log is damaged, without what the damaged log held
+    /// Make a store with a damaged log writable again, and accept the loss
     RepairLog(RepairLogArgs),
     /// Print shell completions
     Completions(CompletionsArgs),
@@ -228,7 +228,8 @@ pub(crate) enum StoreCommand {
     /// Verify every checksum, sort order and reference of the store
     #[command(after_help = "\
 Reads every file. The exit code is 0 if the store is sound. Otherwise it is 1, and each damaged file
-is listed with its table and the damage found. Everything else can still be read.
+is listed with its table and the damage found. Undamaged table files can still be read; damage to the
+log can also hide later writes.
 
 Examples:
   ostrakon check

@@ -78,7 +78,7 @@ See also `delete-many` (deletes the entries of a scan) and `delete-rows` (delete
 pub(crate) struct DeleteArgs {
     #[command(flatten)]
     pub(crate) cell: CellArgs,
-    /// Delete versions up to this timestamp [default: now]. Versions with a later timestamp are kept
+    /// Delete versions up to this timestamp, and keep later ones [default: set by the table, as for `put`]
     #[arg(
         short,
         long,

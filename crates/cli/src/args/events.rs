@@ -218,7 +218,7 @@ pub(crate) struct EventsCreateArgs {
     /// What to do with records that are equal in all fields [default: merge]
     #[arg(long, value_name = "WHAT")]
     pub(crate) equal_records: Option<EventsEqual>,
-    /// The number of shards, which divide scans among threads
+    /// The number of shards, which divide scans among threads [default: 2]
     #[arg(long, value_name = "N")]
     pub(crate) shards: Option<u16>,
     /// Keep the events of existing tables of this type, whose definition was lost
@@ -244,7 +244,7 @@ pub(crate) struct EventsIngestArgs {
     /// With --follow: read only files whose names match this pattern, such as 'conn*.log' (repeatable)
     #[arg(long = "name", value_name = "PATTERN", value_parser = glob::Pattern::new, requires = "follow", conflicts_with = "files")]
     pub(crate) names: Vec<glob::Pattern>,
-    /// How often to check the directory
+    /// With --follow: how often to check the directory
     #[arg(long, value_name = "SPAN", default_value = "1s", requires = "follow")]
     pub(crate) interval: String,
     /// End when nothing was added for this many seconds; 0 ends after one check
@@ -353,7 +353,7 @@ pub(crate) struct EventsPlanner {
     /// Use the index below this share of the events, from 0 to 1, such as 0.01 [default: what `calibrate` measured, else 0.01]
     #[arg(long, value_name = "SHARE")]
     pub(crate) threshold: Option<f64>,
-    /// In an `and`, use the index for a test if it matches at most this many times as many events as the most selective test; at least 1 [default: 10]
+    /// In an `and`, use the index also for tests that match up to this many times as many events as the most selective test; at least 1 [default: 10]
     #[arg(long, value_name = "TIMES")]
     pub(crate) factor: Option<f64>,
     /// Approximate number of events to read in the first time window [default: 10000]
@@ -371,7 +371,7 @@ pub(crate) struct EventsPlanner {
     /// The factor by which windows are lengthened or shortened [default: 4]
     #[arg(long, value_name = "TIMES")]
     pub(crate) window_growth: Option<u32>,
-    /// Read the shards of a window by so many threads [default: one per core, at most 16]
+    /// Number of threads that read the shards of a window [default: one per core, at most 16]
     #[arg(long, value_name = "N")]
     pub(crate) threads: Option<usize>,
 }
@@ -385,7 +385,7 @@ pub(crate) struct EventsQuestion {
     /// The condition
     #[arg(value_name = "EXPRESSION")]
     pub(crate) expression: Option<String>,
-    /// How to answer the query
+    /// How to answer the query [default: auto]
     #[arg(
         long,
         value_name = "PATH",

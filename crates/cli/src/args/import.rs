@@ -292,7 +292,7 @@ pub(crate) struct ImportArgs {
     /// With --qualifier-field: the field that is the value [default: --value]
     #[arg(long, value_name = "FIELD", help_heading = "Making entries")]
     pub(crate) value_field: Option<String>,
-    /// The value if the record has none
+    /// The value of entries whose record has no field for it
     #[arg(
         long,
         value_name = "TEXT",

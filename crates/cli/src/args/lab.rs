@@ -198,7 +198,7 @@ pub(crate) enum SettleChoice {
 /// What writers do, in `ingest` and in the child of `agitate`.
 #[derive(Debug, Args)]
 pub(crate) struct WriterArgs {
-    /// Number of rows at which a new table is split, evenly over the row range: one less than its tablets
+    /// Number of split points of a new table, spread evenly over the row range; the table has one tablet more
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) splits: usize,
     /// Writer threads
@@ -275,7 +275,7 @@ pub(crate) struct ReaderArgs {
     /// Milliseconds to pause after each step [default: 0; in an unlimited run, the pause of Accumulo's suite]
     #[arg(long, value_name = "MILLIS")]
     pub(crate) pause: Option<u64>,
-    /// A file with comma-separated authorizations per line; each walk takes a random line
+    /// A file with comma-separated authorizations per line; each walk or scan uses a random line
     #[arg(long, value_name = "FILE")]
     pub(crate) auths_file: Option<PathBuf>,
     /// Maximum number of examples shown per kind of error

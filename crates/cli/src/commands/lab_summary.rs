@@ -44,7 +44,7 @@ pub(super) fn show(record: &Record, file: &Path, out: &mut Output) -> Result<()>
     let directory = file.parent().unwrap_or(Path::new("."));
     writeln!(
         stream,
-        "\nrecord: {}\n`ostrakon lab report {}` shows all of it, and what to know before comparing\n",
+        "\nrecord: {}\n`ostrakon lab report {}` shows all results, and what to consider when you compare them\n",
         file.display(),
         directory.display()
     )?;

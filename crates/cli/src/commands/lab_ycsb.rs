@@ -13,7 +13,7 @@ use serde_json::json;
 use super::access::{Absent, Access, find_table};
 use super::lab_progress::{LabProgress, Lines};
 use crate::args::{SettleChoice, WritesChoice, YcsbArgs, YcsbCommand};
-use crate::failure::{Failure, Result};
+use crate::failure::{Failure, Result, nearest};
 use crate::output::Output;
 
 /// Hashed keys are `user` and a number below 2^63, mostly of 19 digits: these are the first four.
@@ -40,10 +40,17 @@ pub(super) fn run(access: &Access, command: YcsbCommand, out: &mut Output) -> Re
         YcsbCommand::Run(args) => {
             let properties = properties(&args)?;
             access.with_store(Absent::Refuse, |source| {
-                let table = find_table(&*source, table_name(&properties))?;
+                let table = find_table(&*source, table_name(&properties)).map_err(loaded_first)?;
                 work(&table, YcsbPhase::Run, &properties, &args, out)
             })
         }
+    }
+}
+
+fn loaded_first(failure: Failure) -> Failure {
+    match failure.is_kind(ErrorKind::TableNotFound) {
+        true => failure.next("run `ostrakon lab ycsb load` first"),
+        false => failure,
     }
 }
 
@@ -65,11 +72,12 @@ fn properties(args: &YcsbArgs) -> Result<WorkloadProperties> {
             properties.set(name, &value.to_string());
         }
     }
-    for (name, nearest) in properties.unknown() {
-        Failure::warning("this property has no effect")
-            .with("property", name)
-            .next(format!("did you mean `{nearest}`?"))
-            .warn();
+    for name in properties.unknown() {
+        let warning = Failure::warning("this property has no effect").with("property", name);
+        match nearest(name, WorkloadProperties::known()) {
+            Some(nearest) => warning.next(format!("did you mean `{nearest}`?")).warn(),
+            None => warning.warn(),
+        }
     }
     Ok(properties)
 }

@@ -87,8 +87,8 @@ impl Starts {
             }
         }
         Err(Error::not_found(
-            "no entry was found after any of many random rows: ingest first, give the row range \
-             and the authorizations it was written with",
+            "no entry was found at any of many random rows: run `lab continuous ingest` first, or give the row range \
+             (--min, --max) and the authorizations of the ingest",
         ))
     }
 }

@@ -1,6 +1,7 @@
 //! Times whose order is not that of the times that they are made of. `CAST(t AS TIME)` begins again with the next day, and the
 //! time in a place goes back when its summer ends. The engine takes every cast from a type of times to another one, and
-//! `date_trunc`, for functions that keep the order, and does not sort or group by it again.
+//! `date_trunc`, for functions that keep the order, and does not sort or group by it again. A cast of a time without a zone to
+//! one of a place it leaves out of a comparison with a constant, as if the time were in UTC.
 
 use std::sync::{Arc, LazyLock};
 
@@ -40,7 +41,7 @@ fn hidden(expr: Expr, schema: &DFSchema) -> Transformed<Expr> {
     Transformed::yes(Expr::ScalarFunction(call))
 }
 
-/// Whether a cast to a type has another order than the value.
+/// Whether a cast to a type has another order than the value, or another distance from UTC.
 fn loses_order(value: &Expr, kind: &DataType, schema: &DFSchema) -> bool {
     if matches!(kind, DataType::Time32(_) | DataType::Time64(_)) {
         return true;
@@ -49,8 +50,14 @@ fn loses_order(value: &Expr, kind: &DataType, schema: &DFSchema) -> bool {
         return false;
     };
     // Between two zones, the moments stay.
-    let has_zone = matches!(kind, DataType::Timestamp(_, Some(_)));
-    is_local(&source) && !has_zone && kind.is_temporal()
+    match has_zone(kind) {
+        true => is_local(kind) && !has_zone(&source),
+        false => is_local(&source) && kind.is_temporal(),
+    }
+}
+
+fn has_zone(kind: &DataType) -> bool {
+    matches!(kind, DataType::Timestamp(_, Some(_)))
 }
 
 /// Whether a type has times of a place, whose distance from UTC changes.

@@ -1,7 +1,7 @@
-//! What to say about functions that there are not.
+//! Messages about functions that do not exist.
 
 /// Functions of other databases, and what to write here.
-const ELSEWHERE: [(&str, &str); 17] = [
+const ELSEWHERE: [(&str, &str); 20] = [
     ("ago", "now() - INTERVAL '1 hour'"),
     ("charindex", "strpos"),
     ("datediff", "the difference of the two times"),
@@ -12,12 +12,15 @@ const ELSEWHERE: [(&str, &str); 17] = [
     ("isnull", "coalesce, or IS NULL"),
     ("len", "length"),
     ("listagg", "string_agg"),
+    ("mod", "a % b"),
     ("regexp_extract", "(regexp_match(text, '…(part)…'))[1]"),
     ("regexp_matches", "regexp_like"),
+    ("sign", "signum"),
     ("strftime", "to_char"),
     ("strptime", "to_timestamp"),
     ("time_bucket", "date_bin"),
     ("unix_timestamp", "extract(epoch FROM time)"),
+    ("variance", "var_samp"),
     ("year", "extract(year FROM time)"),
 ];
 

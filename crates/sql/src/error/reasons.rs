@@ -41,6 +41,7 @@ pub(super) fn of_plan(reason: &str) -> Option<String> {
         .or_else(|| about_relations(reason))
         .or_else(|| about_letters(reason))
         .or_else(|| about_groups(reason))
+        .or_else(|| with_fields_once(reason))
 }
 
 /// What to say of what the engine cannot do.
@@ -55,8 +56,12 @@ fn instead(reason: &str) -> Option<&'static str> {
 
 /// What to say instead of a message about a subquery that names parts of the engine, or names that it has made up.
 fn about_subquery(reason: &str) -> Option<&'static str> {
-    const MADE_UP: [&str; 4] = [
+    const MADE_UP: [&str; 8] = [
+        "__always_true",
         "__correlated_sq_",
+        "__matched_",
+        "__own_",
+        "__raised_",
         "__scalar_sq_",
         "__compared_",
         "__sorted_",
@@ -96,6 +101,20 @@ fn about_relations(reason: &str) -> Option<String> {
     ))
 }
 
+/// Names each field once that a query has and that could have been meant.
+fn with_fields_once(reason: &str) -> Option<String> {
+    const LIST: &str = "Valid fields are ";
+    let (before, fields) = reason.split_once(LIST)?;
+    let fields = fields.strip_suffix('.').unwrap_or(fields);
+    let mut once: Vec<&str> = Vec::new();
+    for field in fields.split(", ") {
+        if !once.contains(&field) {
+            once.push(field);
+        }
+    }
+    Some(format!("{before}{LIST}{}.", once.join(", ")))
+}
+
 /// What to say about a column that there is under a name with other letters.
 fn about_letters(reason: &str) -> Option<String> {
     let (before, rest) = reason.split_once(" Column names are case sensitive.")?;
@@ -126,6 +145,13 @@ fn about_groups(reason: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_field_is_named_once() {
+        let engine = "No field named b. Valid fields are t.a, t.c, t.a.";
+        let expected = "No field named b. Valid fields are t.a, t.c.";
+        assert_eq!(of_plan(engine).as_deref(), Some(expected));
+    }
 
     #[test]
     fn columns_outside_of_groups_are_named() {

@@ -7,6 +7,7 @@ mod change;
 mod create;
 mod describe;
 mod dialect;
+mod distinct;
 mod exchange;
 mod fetch;
 mod file_calls;

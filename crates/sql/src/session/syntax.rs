@@ -12,7 +12,7 @@ use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::tokenizer::{Token, Tokenizer};
 use ostrakon_cell::{Error, ErrorKind, Result};
 
-use super::{casts, dialect, fetch, file_calls, ignored, names};
+use super::{casts, dialect, distinct, fetch, file_calls, ignored, names};
 
 /// The deepest expression. Plans are walked by recursion, and a stack that overflows ends the process.
 const DEPTH_MAX: usize = 500;
@@ -155,6 +155,7 @@ impl VisitorMut for Correction {
                 .with("limit", DEPTH_MAX),
             );
         }
+        distinct::leave_out(expr);
         if let Err(error) = dialect::check(expr) {
             return ControlFlow::Break(error);
         }

@@ -85,6 +85,8 @@ pub struct Store {
     pub(super) is_end_unproven: bool,
     /// Serializes changes of the set of tables, of names and of states: see `admin.rs`.
     pub(super) administration: Administration,
+    /// Held while a table file is restored, before `administration`: two copies of one file would have one name.
+    pub(super) restoring: Mutex<()>,
     /// Held by the thread that closes the store.
     pub(super) closing: Mutex<()>,
     /// The file system to which checkpoints are written.
@@ -287,6 +289,7 @@ impl Store {
         context.pressure.lend(&*context.clock);
         let store = Self {
             administration: Administration::default(),
+            restoring: Mutex::default(),
             closing: Mutex::default(),
             log: Mutex::new(None),
             threads: Arc::default(),

@@ -42,6 +42,7 @@ impl Store {
         self.verify_candidate(from, &record)?;
         let target = context.files.path(record.id);
         let beside = context.files.restored_copy(record.id);
+        let _restoring = self.restoring.lock();
         let copied = copy(&*context.vfs, from, &beside);
         // The file is not given up meanwhile.
         let _administration = self.administration.lock();

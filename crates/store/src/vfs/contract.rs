@@ -83,7 +83,7 @@ pub trait Vfs: Send + Sync + Debug {
     fn len(&self, path: &Path) -> StoreResult<u64>;
 
     /// Makes the names in a directory durable. `NotFound`, `PermissionDenied` and `TooManyOpenFiles` are errors from before
-    /// the sync, which lose nothing.
+    /// the sync, which lose nothing; with `Unsupported`, the file system cannot do it.
     fn sync_dir(&self, dir: &Path) -> StoreResult<()>;
 
     /// Makes the names in a directory durable for a caller that needs only these, which it has created there. What happened
@@ -127,7 +127,11 @@ pub trait Vfs: Send + Sync + Debug {
             drop(self.create(&marker)?);
         }
         if has_other_names || is_marked {
-            let bytes = self.read_to_vec(path, u64::MAX)?;
+            // Opened as the file is to be written: what is refused there, as a symbolic link is, is not copied either.
+            let file = self.open_random(path)?;
+            let mut bytes = vec![0; file.len()? as usize];
+            file.read_at(0, &mut bytes)?;
+            drop(file);
             self.replace(path, &bytes)?;
             self.remove(&marker)?;
         }
@@ -151,20 +155,20 @@ pub trait Vfs: Send + Sync + Debug {
         }
         // Each is durable before the next is made. So of those that are there already, only the last may be the work of a
         // process that was killed before it synced. Its parent may be out of reach: that of a mounted volume is often
-        // read-only, and that of a home directory cannot always be read.
+        // read-only, and that of a home directory cannot always be read or synced.
         if let Some(parent) = at.parent() {
-            match self.sync_names(parent, &[]) {
+            match self.sync_names(parent, &[at]) {
                 Err(error)
                     if matches!(
                         error.kind(),
-                        ErrorKind::PermissionDenied | ErrorKind::ReadOnly
+                        ErrorKind::PermissionDenied | ErrorKind::ReadOnly | ErrorKind::Unsupported
                     ) => {}
                 synced => synced?,
             }
         }
         for (made, parent) in missing.into_iter().rev() {
             self.create_dir_all(made)?;
-            self.sync_names(parent, &[]).inspect_err(|_| {
+            self.sync_names(parent, &[made]).inspect_err(|_| {
                 // The system may have dropped the name, and report success for the next sync. The next call makes it anew.
                 let _ = self.remove_dir(made);
             })?;

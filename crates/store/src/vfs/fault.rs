@@ -92,6 +92,21 @@ pub fn not_followed(operation: Operation, path: &Path, cause: io::Error) -> Erro
     .with_source(cause)
 }
 
+/// The error for a sync of a directory that failed with `cause`. `Unsupported` on a file system that cannot sync
+/// directories: an automounted one, and some that are read-only.
+pub(super) fn not_synced(dir: &Path, cause: io::Error) -> Error {
+    let errno = cause.raw_os_error().map(Errno::from_raw_os_error);
+    match errno {
+        Some(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => Error::new(
+            ErrorKind::Unsupported,
+            "the file system of this directory cannot sync directories, so names in it are not durable: use another one",
+        )
+        .with("file", dir.display())
+        .with_source(cause),
+        _ => io_error(Operation::Sync, dir, cause),
+    }
+}
+
 /// Whether `error`, of reading a file, proves that its content is lost: the file is damaged or missing, or the device
 /// cannot read it. Another error of the system may be gone at the next attempt (memory, network, time limits).
 #[must_use]

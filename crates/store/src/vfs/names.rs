@@ -8,7 +8,7 @@
 //! created again. A sync fails if its caller needs a doubtful name; those of other callers succeed.
 //!
 //! A name is new from before its creation begins until a sync that begins after its creation has
-//! ended. Names of directories are not recorded: the calls that create them are repeated as a whole.
+//! ended.
 
 use std::collections::{HashMap, HashSet};
 use std::ffi::{OsStr, OsString};
@@ -240,12 +240,16 @@ impl Vfs for WatchedNames {
     }
 
     fn create_dir_all(&self, dir: &Path) -> StoreResult<()> {
-        self.changing(&[dir], || self.disk.create_dir_all(dir))
+        self.changing(&[dir], || match self.disk.exists(dir)? {
+            true => self.disk.create_dir_all(dir),
+            false => self.making(dir, || self.disk.create_dir_all(dir)),
+        })
     }
 
     fn remove_dir(&self, dir: &Path) -> StoreResult<()> {
         self.changing(&[dir], || {
             self.disk.remove_dir(dir)?;
+            self.forget(dir);
             self.directories.lock().remove(dir);
             Ok(())
         })
@@ -283,11 +287,14 @@ impl Vfs for WatchedNames {
     }
 }
 
-/// Whether a sync of a directory began before it failed.
+/// Whether a sync of a directory began before it failed, on a file system that has such syncs.
 fn may_have_lost_names(error: &Error) -> bool {
     !matches!(
         error.kind(),
-        ErrorKind::NotFound | ErrorKind::PermissionDenied | ErrorKind::TooManyOpenFiles
+        ErrorKind::NotFound
+            | ErrorKind::PermissionDenied
+            | ErrorKind::TooManyOpenFiles
+            | ErrorKind::Unsupported
     )
 }
 

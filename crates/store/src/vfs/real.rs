@@ -21,7 +21,7 @@ use super::contract::{
     Vfs, WritableFile,
 };
 use super::direct::{self, DirectReader, DirectWriter};
-use super::fault::{Operation, io_error, not_followed, short_file};
+use super::fault::{Operation, io_error, not_followed, not_synced, short_file};
 use super::lock::{self, Mode};
 use super::system;
 use crate::error::{Error, StoreResult};
@@ -180,10 +180,8 @@ impl Vfs for RealVfs {
         } else {
             dir
         };
-        let handle = File::open(dir).map_err(|e| io_error(Operation::Sync, dir, e))?;
-        handle
-            .sync_all()
-            .map_err(|e| io_error(Operation::Sync, dir, e))
+        let handle = File::open(dir).map_err(|e| io_error(Operation::Open, dir, e))?;
+        handle.sync_all().map_err(|e| not_synced(dir, e))
     }
 
     fn lock(&self, path: &Path) -> StoreResult<Box<dyn FileLock>> {
@@ -304,6 +302,35 @@ mod tests {
         RealVfs.replace(&one, b"content").unwrap();
         assert!(!RealVfs.has_other_names(&one).unwrap());
         assert!(!RealVfs.has_other_names(&other).unwrap());
+    }
+
+    /// Automounted directories and some read-only file systems are as `/proc`.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn directories_that_cannot_be_synced_are_told_from_failures() {
+        let error = RealVfs.sync_dir(Path::new("/proc")).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Unsupported, "{error}");
+        RealVfs.create_dir_durably(Path::new("/proc/self")).unwrap();
+        let absent = RealVfs.create_dir_durably(Path::new("/proc/absent"));
+        assert!(absent.is_err());
+    }
+
+    /// Also if a marker says that the file is to be copied: the link could name a file of somebody else.
+    #[test]
+    fn a_symbolic_link_is_not_opened_in_place() {
+        let directory = tempfile::tempdir().unwrap();
+        let [secret, link, marker] =
+            ["secret", "link", "link.copied"].map(|name| directory.path().join(name));
+        fs::write(&secret, "secret").unwrap();
+        std::os::unix::fs::symlink(&secret, &link).unwrap();
+        for is_marked in [false, true] {
+            if is_marked {
+                fs::write(&marker, "").unwrap();
+            }
+            let error = RealVfs.open_in_place(&link).unwrap_err().to_string();
+            assert!(error.contains("symbolic link"), "{error}");
+            assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+        }
     }
 
     #[test]

@@ -155,14 +155,14 @@ pub(super) fn plan_json(plan: &Explanation) -> Value {
 pub(super) fn actual_text(outcome: &Outcome) -> String {
     let mut lines = vec![
         format!(
-            "found      {} events in {} windows of time",
-            grouped(outcome.events),
-            outcome.windows
+            "found      {} in {}",
+            counted(outcome.events, "event", "events"),
+            counted(outcome.windows, "time window", "time windows")
         ),
         format!(
-            "handled    {} entries next to the data, {} events sent from there",
-            grouped(outcome.handled.unwrap_or(0)),
-            grouped(outcome.sent)
+            "handled    {} next to the data, {} sent from there",
+            counted(outcome.handled.unwrap_or(0), "entry", "entries"),
+            counted(outcome.sent, "event", "events")
         ),
         format!("took       {:.1} ms", outcome.seconds * 1e3),
     ];
@@ -170,8 +170,8 @@ pub(super) fn actual_text(outcome: &Outcome) -> String {
         lines.insert(
             1,
             format!(
-                "looked up  {} events in the index",
-                grouped(outcome.looked_up)
+                "looked up  {} in the index",
+                counted(outcome.looked_up, "event", "events")
             ),
         );
     }

@@ -38,7 +38,7 @@ impl Rows<'_> {
         let of = |metric: &str| self.of("as 240 GB", metric);
         let bytes = |value: f64| Unit::Exact.show(value.round());
         Some(format!(
-            "A page has {} bytes and a visit {}; from the sizes that the paper states follow 83 and 200.",
+            "A page has {} bytes and a visit {}. The sizes stated in the paper imply 83 and 200.",
             bytes(of("load.page_bytes")?),
             bytes(of("load.visit_bytes")?)
         ))

@@ -4,8 +4,8 @@
 //! * A query that names columns of the outer query (a correlated one) is evaluated for all rows of the outer query at
 //!   once. That moves its conditions to the join. An aggregate without GROUP BY, a window function or a LIMIT below
 //!   would then be computed for other rows.
-//! * Its conditions in ON stand above the join ([`above`]); a condition below the side of an outer join whose rows may be
-//!   missing is refused.
+//! * Its conditions in ON stand above the join ([`above`]), and those of queries in FROM above these ([`aliased`]); a
+//!   condition below the side of an outer join whose rows may be missing is refused ([`check`]).
 //! * An equality of such a query with a computed value becomes one of columns ([`computed`]).
 //! * So does one of a column whose name other relations of such a query have, too ([`repeated`]).
 //! * What it computes from an aggregate has its value also for rows without a match ([`empty`]).
@@ -15,6 +15,8 @@
 //! EXISTS outside of filters is joined by [`marks`].
 
 mod above;
+mod aliased;
+mod check;
 mod computed;
 mod empty;
 mod having;
@@ -30,13 +32,16 @@ use datafusion::common::{Column, DFSchema, Result, plan_err};
 use datafusion::logical_expr::expr::{InSubquery, SetComparison};
 use datafusion::logical_expr::utils::{conjunction, merge_schema, split_conjunction_owned};
 use datafusion::logical_expr::{
-    Aggregate, BinaryExpr, Distinct, Expr, Filter, JoinType, Limit, LogicalPlan,
-    LogicalPlanBuilder, Operator, SkipType, Sort, Subquery, lit,
+    BinaryExpr, Distinct, Expr, Filter, LogicalPlan, LogicalPlanBuilder, Operator, Sort, Subquery,
+    lit,
 };
 use datafusion::optimizer::AnalyzerRule;
 
 use super::expressions::{replace_in, with_new_schemas};
+use check::{Role, check, is_correlated, keeps_sides};
 use membership::Membership;
+
+pub(super) use check::has_total;
 
 pub(crate) use marks::check_joined;
 pub(super) use marks::mark;
@@ -365,124 +370,4 @@ pub(super) fn has_one_row(plan: &LogicalPlan) -> bool {
 fn unnests(expr: &Expr) -> bool {
     expr.exists(|part| Ok(matches!(part, Expr::Unnest(_))))
         .unwrap_or(true)
-}
-
-/// How a subquery is used.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Role {
-    /// It is looked at again where it is used.
-    Unknown,
-    /// `(SELECT …)`: the engine keeps the row of an aggregate without input, also if HAVING removes it.
-    Value,
-    /// The engine keeps such rows, also those that HAVING removes.
-    Lateral,
-    Exists,
-    /// IN, ANY and ALL.
-    Rows,
-}
-
-impl Role {
-    /// Whether an aggregate without input has its row.
-    fn is_one_row(self) -> bool {
-        matches!(self, Self::Unknown | Self::Value | Self::Lateral)
-    }
-}
-
-/// Refuses what the engine would compute for other rows. `is_top` holds as long as nothing above selects rows.
-fn check(plan: &LogicalPlan, is_top: bool, role: Role) -> Result<()> {
-    if !is_correlated(plan)? {
-        return Ok(());
-    }
-    match plan {
-        LogicalPlan::Projection(_) | LogicalPlan::SubqueryAlias(_) | LogicalPlan::Sort(_) => {
-            check_inputs(plan, is_top, role)
-        }
-        LogicalPlan::Distinct(_) if role.is_one_row() && !has_one_row(plan) => refuse("DISTINCT"),
-        LogicalPlan::Filter(filter) => {
-            let is_own = !filter.predicate.contains_outer();
-            check_inputs(plan, is_top && is_own && role == Role::Unknown, role)
-        }
-        LogicalPlan::Limit(limit) => match role {
-            // The engine refuses it.
-            Role::Unknown | Role::Value | Role::Lateral => Ok(()),
-            Role::Exists if is_top && skips_nothing(limit)? => check_inputs(plan, true, role),
-            _ => refuse("LIMIT or OFFSET"),
-        },
-        LogicalPlan::Window(window) if is_correlated(&window.input)? => refuse("a window function"),
-        LogicalPlan::Aggregate(aggregate) if has_total(aggregate) => {
-            let is_kept = is_top && role.is_one_row() && aggregate.group_expr.is_empty();
-            if !is_kept && is_correlated(&aggregate.input)? {
-                return refuse("an aggregate without GROUP BY");
-            }
-            check_inputs(plan, false, role)
-        }
-        LogicalPlan::Join(join) => {
-            if above::names_outer(join) {
-                return plan_err!(
-                    "the ON clause of an outer join in a subquery cannot name columns of the outer query: name them in the \
-                     WHERE clause of the subquery, if that means the same, or write a join"
-                );
-            }
-            let (left, right) = keeps_sides(join.join_type);
-            for (side, is_kept) in [(&join.left, left), (&join.right, right)] {
-                if !is_kept && lateral(side).is_none() && is_correlated(side)? {
-                    return plan_err!(
-                        "a query on the side of an outer join whose rows may be missing cannot name columns of the outer \
-                         query: name them in the WHERE clause of the subquery, if that means the same, or write a join"
-                    );
-                }
-            }
-            check_inputs(plan, false, role)
-        }
-        _ => check_inputs(plan, false, role),
-    }
-}
-
-/// Whether a condition on the left and on the right side of a join is the same above the join.
-fn keeps_sides(kind: JoinType) -> (bool, bool) {
-    match kind {
-        JoinType::Inner => (true, true),
-        JoinType::Left | JoinType::LeftSemi | JoinType::LeftAnti | JoinType::LeftMark => {
-            (true, false)
-        }
-        JoinType::Right | JoinType::RightSemi | JoinType::RightAnti | JoinType::RightMark => {
-            (false, true)
-        }
-        JoinType::Full => (false, false),
-    }
-}
-
-fn check_inputs(plan: &LogicalPlan, is_top: bool, role: Role) -> Result<()> {
-    plan.inputs()
-        .into_iter()
-        .try_for_each(|input| check(input, is_top, role))
-}
-
-fn skips_nothing(limit: &Limit) -> Result<bool> {
-    Ok(matches!(limit.get_skip_type()?, SkipType::Literal(0)))
-}
-
-/// Whether the aggregate may have a row for an input without rows.
-pub(super) fn has_total(aggregate: &Aggregate) -> bool {
-    matches!(aggregate.group_expr.as_slice(), [] | [Expr::GroupingSet(_)])
-}
-
-/// Whether the query names columns of an outer query.
-fn is_correlated(plan: &LogicalPlan) -> Result<bool> {
-    let mut found = false;
-    plan.apply(|node| {
-        found |= node.contains_outer_reference();
-        Ok(match found {
-            true => TreeNodeRecursion::Stop,
-            false => TreeNodeRecursion::Continue,
-        })
-    })?;
-    Ok(found)
-}
-
-fn refuse<T>(what: &str) -> Result<T> {
-    plan_err!(
-        "{what} inside of a subquery that names columns of the outer query is not supported here: write a join with a \
-         query that has GROUP BY these columns"
-    )
 }

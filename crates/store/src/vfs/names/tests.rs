@@ -217,6 +217,7 @@ fn a_sync_that_did_not_begin_loses_no_name() {
         ErrorKind::TooManyOpenFiles,
         ErrorKind::PermissionDenied,
         ErrorKind::NotFound,
+        ErrorKind::Unsupported,
     ] {
         drop(watched.create(one).unwrap());
         disk.fail(kind);
@@ -276,12 +277,30 @@ fn a_change_outside_that_hangs_does_not_keep_the_store_from_closing() {
     hanging.join().unwrap().unwrap();
 }
 
+/// As two threads that write checkpoints below a new directory: the sync of the second may lose it.
+#[test]
+fn a_directory_of_two_creators_is_durable_for_both_or_lost_for_both() {
+    let (disk, watched) = watched();
+    let [dir, shared] = ["/d", "/d/shared"].map(Path::new);
+    watched.create_dir_all(shared).unwrap();
+    disk.fail(ErrorKind::Io);
+    assert!(watched.create_dir_durably(shared).is_err());
+    assert!(watched.sync_names(dir, &[shared]).is_err());
+    watched.remove_dir(shared).unwrap();
+    watched.create_dir_durably(shared).unwrap();
+    watched.sync_names(dir, &[shared]).unwrap();
+}
+
 /// The directory is there already, and the sync of its parent may be impossible; that of a new one may not fail.
 #[test]
 fn the_parent_of_an_existing_directory_may_be_out_of_reach() {
     let (disk, watched) = watched();
     let [dir, new] = ["/d", "/d/new"].map(Path::new);
-    for kind in [ErrorKind::PermissionDenied, ErrorKind::ReadOnly] {
+    for kind in [
+        ErrorKind::PermissionDenied,
+        ErrorKind::ReadOnly,
+        ErrorKind::Unsupported,
+    ] {
         disk.fail(kind);
         watched.create_dir_durably(dir).unwrap();
     }

@@ -1,0 +1,126 @@
+//! The tables of event types, which other callers may read but not change or delete one by one.
+
+use ostrakon_cell::{Column, Error, Range, Reserved, Result, Scanner, Source};
+
+use super::{DEFINITION, NAMESPACE, REGISTRY};
+use crate::event_type::check_type_name;
+use crate::ledger::FAMILY;
+
+/// How the names of tables of events begin.
+const PREFIX: &str = "events.";
+
+/// How the tables of events are reserved to [`EventStore`], for readers: they scan them, and do not write to
+/// them. The registry is closed: its states tell how many batches were written, hidden ones too.
+#[must_use]
+pub fn reserved_to_events(table: &str) -> Reserved {
+    match table {
+        REGISTRY => Reserved::Closed,
+        table if table.starts_with(PREFIX) => Reserved::Written,
+        _ => Reserved::Not,
+    }
+}
+
+/// Rejects a table that must not be deleted or renamed by itself: the registry, and those of a type, which
+/// would be broken. For every way to delete or rename a table by its name.
+///
+/// # Errors
+/// `InvalidArgument` for such a table; those of the source.
+pub fn check_not_of_events(source: &dyn Source, table: &str) -> Result<()> {
+    let why = if table == REGISTRY {
+        if !has_types(source)? {
+            return Ok(());
+        }
+        Error::invalid("the table has the definitions of the event types: delete these first")
+    } else {
+        let Some(name) = type_of_table(source, table)? else {
+            return Ok(());
+        };
+        Error::invalid("the table belongs to an event type, which is only deleted as a whole")
+            .with("type", name)
+    };
+    Err(why.with("table", table))
+}
+
+/// Rejects a table whose entries must not be written or deleted one by one: the registry, and those of a type, whose
+/// index and counts would no longer agree with the events. For every way to change the entries of a table by its name.
+///
+/// # Errors
+/// `InvalidArgument` for such a table; those of the source.
+pub fn check_entries_not_of_events(source: &dyn Source, table: &str) -> Result<()> {
+    let why = if table == REGISTRY {
+        if !has_types(source)? {
+            return Ok(());
+        }
+        Error::invalid(
+            "the table has the definitions of the event types, which are not changed one by one",
+        )
+    } else {
+        let Some(name) = type_of_table(source, table)? else {
+            return Ok(());
+        };
+        Error::invalid(
+            "the table belongs to an event type, whose index and counts must agree with its events",
+        )
+        .with("type", name)
+    };
+    Err(why.with("table", table))
+}
+
+/// The same as [`check_not_of_events`] for the namespace with the tables of all types.
+///
+/// # Errors
+/// As [`check_not_of_events`].
+pub fn check_namespace_not_of_events(source: &dyn Source, namespace: &str) -> Result<()> {
+    if namespace != NAMESPACE || !has_types(source)? {
+        return Ok(());
+    }
+    Err(Error::invalid(
+        "the namespace has the tables of the event types, which are found by its name",
+    )
+    .with("namespace", namespace))
+}
+
+/// Whether the timestamps of a table are the numbers of batches, which every reader of the registry may know: for
+/// [`ReaderSource::showing_times`](ostrakon_cell::ReaderSource::showing_times).
+#[must_use]
+pub fn has_batch_numbers(table: &str) -> bool {
+    table.starts_with(PREFIX)
+}
+
+/// The type that a table would belong to by its name.
+pub(crate) fn type_part(table: &str) -> Option<&str> {
+    let name = table.strip_prefix(PREFIX).filter(|_| table != REGISTRY)?;
+    let name = ["_index", "_aggregate"]
+        .into_iter()
+        .find_map(|ending| name.strip_suffix(ending))
+        .unwrap_or(name);
+    check_type_name(name).is_ok().then_some(name)
+}
+
+/// Whether any event type is registered.
+fn has_types(source: &dyn Source) -> Result<bool> {
+    let registry = match source.table(REGISTRY) {
+        Err(error) if error.kind().is_not_found() => return Ok(false),
+        outcome => outcome?,
+    };
+    let column = Column::new(FAMILY, DEFINITION);
+    let entries = Scanner::new(registry).column(column).entries()?;
+    Ok(!entries.is_empty())
+}
+
+/// The type that a table belongs to, if the registry has it.
+///
+/// # Errors
+/// Those of the source.
+fn type_of_table(source: &dyn Source, table: &str) -> Result<Option<String>> {
+    let Some(name) = type_part(table) else {
+        return Ok(None);
+    };
+    let registry = match source.table(REGISTRY) {
+        Err(error) if error.kind().is_not_found() => return Ok(None),
+        outcome => outcome?,
+    };
+    let cell = Range::row_column(name, FAMILY, DEFINITION);
+    let found = Scanner::new(registry).range(cell).entries()?;
+    Ok((!found.is_empty()).then(|| name.to_owned()))
+}
