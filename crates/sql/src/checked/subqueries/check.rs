@@ -2,7 +2,9 @@
 
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::common::{Result, plan_err};
-use datafusion::logical_expr::{Aggregate, Expr, JoinType, Limit, LogicalPlan, SkipType};
+use datafusion::logical_expr::{
+    Aggregate, Expr, JoinType, Limit, LogicalPlan, SkipType, SubqueryAlias,
+};
 
 use super::{above, has_one_row, lateral};
 
@@ -33,8 +35,16 @@ pub(super) fn check(plan: &LogicalPlan, is_top: bool, role: Role) -> Result<()> 
         return Ok(());
     }
     match plan {
-        LogicalPlan::Projection(_) | LogicalPlan::SubqueryAlias(_) | LogicalPlan::Sort(_) => {
-            check_inputs(plan, is_top, role)
+        LogicalPlan::Projection(_) | LogicalPlan::Sort(_) => check_inputs(plan, is_top, role),
+        LogicalPlan::SubqueryAlias(alias) => {
+            check_inputs(plan, is_top, role)?;
+            match role != Role::Unknown && loses_column(alias)? {
+                true => plan_err!(
+                    "a query in the FROM clause of a subquery compares a column of the outer query with one that it does not \
+                     return: select this column and group by it, or write a join"
+                ),
+                false => Ok(()),
+            }
         }
         LogicalPlan::Distinct(_) if role.is_one_row() && !has_one_row(plan) => refuse("DISTINCT"),
         LogicalPlan::Filter(filter) => {
@@ -75,6 +85,21 @@ pub(super) fn check(plan: &LogicalPlan, is_top: bool, role: Role) -> Result<()> 
         }
         _ => check_inputs(plan, false, role),
     }
+}
+
+/// Whether a query in FROM has a correlated condition of a column that it does not return.
+fn loses_column(alias: &SubqueryAlias) -> Result<bool> {
+    alias.input.exists(|node| match node {
+        LogicalPlan::Filter(filter) if filter.predicate.contains_outer() => {
+            let columns = filter.predicate.column_refs();
+            let returned = alias.schema.fields();
+            Ok(columns.iter().any(|column| {
+                let mut names = returned.iter().map(|field| field.name());
+                names.all(|name| *name != column.name)
+            }))
+        }
+        _ => Ok(false),
+    })
 }
 
 /// Whether a condition on the left and on the right side of a join is the same above the join.

@@ -26,12 +26,6 @@ pub(super) fn with_own_names(
         LogicalPlan::SubqueryAlias(alias) => alias.input.exists(|node| Ok(names_any(node, &names))),
         _ => Ok(false),
     })?;
-    if is_lost(&raised.data)? {
-        return plan_err!(
-            "a query in the FROM clause of a subquery compares a column of the outer query with one that it does not return: \
-             select this column and group by it, or write a join"
-        );
-    }
     if is_hidden {
         return plan_err!(
             "a query in the FROM clause of a subquery compares a column of the outer query with one whose name other columns \
@@ -50,24 +44,6 @@ pub(super) fn with_own_names(
         true => Ok(Transformed::yes(subquery.with_plan(Arc::new(named.data)))),
         false => Ok(Transformed::no(subquery)),
     }
-}
-
-/// Whether a query in FROM has a correlated condition of a column that it does not return.
-fn is_lost(plan: &LogicalPlan) -> Result<bool> {
-    plan.exists(|node| match node {
-        LogicalPlan::SubqueryAlias(alias) => alias.input.exists(|inner| match inner {
-            LogicalPlan::Filter(filter) if filter.predicate.contains_outer() => {
-                let columns = filter.predicate.column_refs();
-                let returned = alias.schema.fields();
-                Ok(columns.iter().any(|column| {
-                    let mut names = returned.iter().map(|field| field.name());
-                    names.all(|name| *name != column.name)
-                }))
-            }
-            _ => Ok(false),
-        }),
-        _ => Ok(false),
-    })
 }
 
 /// Whether a node is a correlated condition of columns with these names.
