@@ -368,6 +368,17 @@ impl Generator {
         }
     }
 
+    /// Adds an update that nothing hides: it shows whether an import that failed has survived.
+    fn add_trace(&mut self, changes: &mut Vec<Change>) {
+        if let Some(row) = changes.first().map(|first| first.row.clone()) {
+            let trace = Change {
+                timestamp: Some(1),
+                ..self.probe(&row, 0)
+            };
+            changes.insert(0, trace);
+        }
+    }
+
     fn write(&mut self) -> Operation {
         let table = self.table();
         let mutations = if self.random.one_in(10) { 100 } else { 6 };
@@ -445,10 +456,9 @@ impl Generator {
 
     fn import(&mut self, table: u8) -> Operation {
         let import = if self.random.one_in(2) {
-            Operation::Bulk {
-                table,
-                changes: self.changes(table, 40, true),
-            }
+            let mut changes = self.changes(table, 40, true);
+            self.add_trace(&mut changes);
+            Operation::Bulk { table, changes }
         } else {
             let most = if self.avoids(NotYet::FilesOfOneAge) {
                 1
@@ -456,10 +466,11 @@ impl Generator {
                 4
             };
             let files = 1 + self.below(most);
-            Operation::Import {
-                table,
-                files: (0..files).map(|_| self.changes(table, 12, true)).collect(),
+            let mut files: Vec<_> = (0..files).map(|_| self.changes(table, 12, true)).collect();
+            if let Some(first) = files.first_mut() {
+                self.add_trace(first);
             }
+            Operation::Import { table, files }
         };
         if self.avoids(NotYet::ImportBesideMemory) {
             self.queued.push(import);

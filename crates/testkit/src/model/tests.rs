@@ -2,6 +2,7 @@ use std::sync::Arc;
 
 use ostrakon_cell::{Batch, Durability, Result, Source};
 
+use super::operation::PROBE;
 use super::{
     Change, Harness, ModelHarness, Operation, Plan, Runs, Step, Style, Trouble, generate, play, run,
 };
@@ -109,6 +110,25 @@ fn the_model_agrees_with_itself() {
             "seed {seed} did next to nothing"
         );
     }
+}
+
+/// All that an import has may be hidden. Then a model that must decide whether a failed one survived could be wrong.
+#[test]
+fn every_import_leaves_a_trace() {
+    let is_trace = |change: &Change| change.family == PROBE;
+    let mut imports = 0;
+    for seed in 0..20 {
+        for step in generate(seed, PLAN) {
+            let traced = match &step.operation {
+                Operation::Bulk { changes, .. } => changes.iter().any(is_trace),
+                Operation::Import { files, .. } => files.iter().flatten().any(is_trace),
+                _ => continue,
+            };
+            assert!(traced, "{:?}", step.operation);
+            imports += 1;
+        }
+    }
+    assert!(imports > 20, "{imports}");
 }
 
 #[test]
