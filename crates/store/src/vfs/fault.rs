@@ -99,7 +99,7 @@ pub(super) fn not_synced(dir: &Path, cause: io::Error) -> Error {
     match errno {
         Some(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => Error::new(
             ErrorKind::Unsupported,
-            "the file system of this directory cannot sync directories, so names in it are not durable: use another one",
+            "the file system cannot sync directories, so names in this one would not be durable: use another file system",
         )
         .with("file", dir.display())
         .with_source(cause),
