@@ -9,8 +9,8 @@ use crate::ledger::FAMILY;
 /// How the names of tables of events begin.
 const PREFIX: &str = "events.";
 
-/// How the tables of events are reserved to [`EventStore`], for readers: they scan them, and do not write to
-/// them. The registry is closed: its states tell how many batches were written, hidden ones too.
+/// How the tables of events are reserved to [`EventStore`](crate::EventStore), for readers: they scan them, and do
+/// not write to them. The registry is closed: its states tell how many batches were written, hidden ones too.
 #[must_use]
 pub fn reserved_to_events(table: &str) -> Reserved {
     match table {
