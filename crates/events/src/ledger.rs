@@ -154,12 +154,8 @@ pub(crate) fn replace(
     for (key, value) in notes {
         mutation.put(NOTE_FAMILY, key, value)?;
     }
-    write_if_same(
-        registry,
-        mutation,
-        STATE,
-        Some(before.to_text().into_bytes()),
-    )
+    let unchanged = (STATE, Some(before.to_text().into_bytes()));
+    write_if(registry, mutation, &[unchanged])
 }
 
 /// Up to which batch and time the tables of a type were settled.
@@ -224,7 +220,8 @@ pub(crate) fn announce_settling(
         }
         let mut mutation = Mutation::new(name);
         mutation.put(FAMILY, SETTLED, after.to_text())?;
-        if write_if_same(registry, mutation, SETTLED, before.map(|(text, _)| text))? {
+        let unchanged = (SETTLED, before.map(|(text, _)| text));
+        if write_if(registry, mutation, &[unchanged])? {
             break;
         }
     }
@@ -262,23 +259,22 @@ pub(crate) fn read_unsettled<T>(
     .with("type", name))
 }
 
-/// Writes if the column of the type's row has this value, or does not exist.
-fn write_if_same(
+/// Writes to the row of a type if each of these columns of it has this value, or does not exist; `false` if not.
+pub(crate) fn write_if(
     registry: &Arc<dyn Table>,
     mutation: Mutation,
-    qualifier: &[u8],
-    value: Option<Vec<u8>>,
+    columns: &[(&[u8], Option<Vec<u8>>)],
 ) -> Result<bool> {
     let name = String::from_utf8_lossy(mutation.row()).into_owned();
-    let condition = Condition {
+    let conditions = columns.iter().map(|(qualifier, value)| Condition {
         family: FAMILY.to_vec(),
         qualifier: qualifier.to_vec(),
-        value,
+        value: value.clone(),
         ..Condition::default()
-    };
+    });
     let conditional = ConditionalMutation {
         mutation,
-        conditions: vec![condition],
+        conditions: conditions.collect(),
     };
     let statuses =
         registry.write_conditionally(vec![conditional], &Authorizations::default(), None)?;
@@ -287,7 +283,7 @@ fn write_if_same(
         Some(ConditionalStatus::Rejected) => Ok(false),
         other => Err(Error::new(
             ErrorKind::Unavailable,
-            "the state of the event type could not be changed",
+            "the entry of the event type in the registry could not be changed",
         )
         .with("type", name)
         .with("status", format!("{other:?}"))),

@@ -9,10 +9,8 @@ use std::collections::BTreeMap;
 use ostrakon_cell::{Column, Error, ErrorKind, Mutation, Result, Scanner, Source};
 
 use crate::event_type::EventType;
-use crate::ledger::{self, FAMILY, STATE, State};
-use crate::store::{
-    DEFINITION, EventStore, REGISTRY, Tables, table_names, taken, turn, type_part, write_if,
-};
+use crate::ledger::{self, FAMILY, STATE, State, write_if};
+use crate::store::{DEFINITION, EventStore, REGISTRY, Tables, table_names, taken, turn, type_part};
 
 /// Batches are counted from 1. A greater timestamp was not given by an event store, and would leave few numbers.
 const LAST_BATCH: i64 = i64::MAX / 2;

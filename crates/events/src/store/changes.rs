@@ -4,9 +4,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ostrakon_cell::{Capability, Error, ErrorKind, Mutation, Result, Table, TableOptions};
 
-use super::{DEFINITION, EventStore, NAMESPACE, REGISTRY, THRESHOLD, table_names, write_if};
+use super::{DEFINITION, EventStore, NAMESPACE, REGISTRY, THRESHOLD, table_names};
 use crate::event_type::EventType;
-use crate::ledger::{self, FAMILY, NOTE_FAMILY, SETTLED, STATE, State};
+use crate::ledger::{self, FAMILY, NOTE_FAMILY, SETTLED, STATE, State, write_if};
 
 /// Why a reader deletes neither a type nor old events.
 pub(crate) const HIDDEN_ARE_LOST: &str = "events that the reader cannot see would be deleted too";

@@ -7,10 +7,7 @@ mod tables;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use ostrakon_cell::{
-    Authorizations, Column, Condition, ConditionalMutation, ConditionalStatus, Error, ErrorKind,
-    Mutation, Range, Result, Scanner, Source, Table,
-};
+use ostrakon_cell::{Column, Error, ErrorKind, Mutation, Range, Result, Scanner, Source, Table};
 
 pub(crate) use changes::{HIDDEN_ARE_LOST, taken, turn};
 pub(crate) use reserved::type_part;
@@ -22,7 +19,7 @@ pub(crate) use tables::{Reading, Tables};
 
 use crate::event_type::{EventType, check_type_name};
 use crate::layout::event_range;
-use crate::ledger::{self, FAMILY};
+use crate::ledger::{self, FAMILY, write_if};
 use crate::similar::with_similar;
 
 const NAMESPACE: &str = "events";
@@ -222,33 +219,4 @@ fn partly_there(kind: ErrorKind, name: &str, table: &str) -> Error {
 
 fn read_toml(value: &[u8]) -> Result<EventType> {
     EventType::from_toml(&String::from_utf8_lossy(value))
-}
-
-/// Writes if each of these columns has this value, or does not exist.
-pub(crate) fn write_if(
-    registry: &Arc<dyn Table>,
-    mutation: Mutation,
-    columns: &[(&[u8], Option<Vec<u8>>)],
-) -> Result<bool> {
-    let conditions = columns.iter().map(|(qualifier, value)| Condition {
-        family: FAMILY.to_vec(),
-        qualifier: qualifier.to_vec(),
-        value: value.clone(),
-        ..Condition::default()
-    });
-    let conditional = ConditionalMutation {
-        mutation,
-        conditions: conditions.collect(),
-    };
-    let statuses =
-        registry.write_conditionally(vec![conditional], &Authorizations::default(), None)?;
-    match statuses.first() {
-        Some(ConditionalStatus::Accepted) => Ok(true),
-        Some(ConditionalStatus::Rejected) => Ok(false),
-        other => Err(Error::new(
-            ErrorKind::Unavailable,
-            "the registry of event types could not be changed",
-        )
-        .with("status", format!("{other:?}"))),
-    }
 }
