@@ -31,6 +31,18 @@ pub struct Slot {
     pub deleted: bool,
 }
 
+impl Slot {
+    /// Bytes of the entry, without those of its label.
+    #[inline]
+    fn content_without_label(&self) -> usize {
+        let (key, value) = (
+            self.row.len as usize + self.family.len as usize,
+            self.value.len as usize,
+        );
+        key + self.qualifier.len as usize + value
+    }
+}
+
 /// How many entries and bytes [`next_batch`](crate::SortedKeyValueIterator::next_batch) may append.
 ///
 /// Both count the entries that are in the batch, never dropped ones: an empty batch is not full for
@@ -253,18 +265,7 @@ impl Batch {
     /// When the arena would pass 4 GiB.
     pub fn push_from(&mut self, from: &Self, at: usize, labels: &mut LabelMap) -> Result<()> {
         let slot = &from.slots[at];
-        let visibility = if slot.visibility == 0 {
-            0
-        } else {
-            match labels.get(slot.visibility) {
-                Some(id) => id,
-                None => {
-                    let id = self.intern_visibility(from.visibility(slot.visibility))?;
-                    labels.set(slot.visibility, id);
-                    id
-                }
-            }
-        };
+        let visibility = self.visibility_from(from, slot.visibility, labels)?;
         let last = self.slots.last().copied();
         let row = self.share(last.map(|slot| slot.row), from.bytes(slot.row))?;
         let family = self.share(last.map(|slot| slot.family), from.bytes(slot.family))?;
@@ -281,6 +282,23 @@ impl Batch {
         Ok(())
     }
 
+    /// The id here of label `id` of another batch, which is added if new. `labels` as in [`push_from`](Self::push_from).
+    ///
+    /// # Errors
+    /// When the arena would pass 4 GiB.
+    #[inline]
+    pub fn visibility_from(&mut self, from: &Self, id: u32, labels: &mut LabelMap) -> Result<u32> {
+        if id == 0 {
+            return Ok(0);
+        }
+        if let Some(known) = labels.get(id) {
+            return Ok(known);
+        }
+        let new = self.intern_visibility(from.visibility(id))?;
+        labels.set(id, new);
+        Ok(new)
+    }
+
     /// Appends a slot whose spans the caller made with [`push_bytes`](Self::push_bytes).
     #[inline]
     pub fn push_slot(&mut self, slot: Slot) {
@@ -291,21 +309,22 @@ impl Batch {
     /// Appends many slots at once; as [`push_slot`](Self::push_slot).
     #[inline]
     pub fn extend_slots(&mut self, slots: &[Slot]) {
-        self.content += slots
-            .iter()
-            .map(|slot| self.content_of(slot))
-            .sum::<usize>();
+        // Neighbours mostly have one label: its length is looked up once for all of them.
+        let (mut label, mut label_len) = (0, 0);
+        for slot in slots {
+            if slot.visibility != label {
+                label = slot.visibility;
+                label_len = self.labels.len_of(label);
+            }
+            self.content += slot.content_without_label() + label_len;
+        }
         self.slots.extend_from_slice(slots);
     }
 
     /// Bytes of the entry at `slot`.
     #[inline]
     pub(super) fn content_of(&self, slot: &Slot) -> usize {
-        slot.row.len as usize
-            + slot.family.len as usize
-            + slot.qualifier.len as usize
-            + slot.value.len as usize
-            + self.labels.len_of(slot.visibility)
+        slot.content_without_label() + self.labels.len_of(slot.visibility)
     }
 
     /// Appends bytes to the arena. For decoders.

@@ -2,7 +2,8 @@
 
 use ostrakon_cell::{
     Batch, BatchLimit, BoxedIterator, ColumnSelection, Error, IteratorClass, IteratorEnvironment,
-    IteratorOptions, IteratorSetting, Key, KeyRef, Range, Result, SortedKeyValueIterator,
+    IteratorOptions, IteratorSetting, Key, KeyRef, LabelMap, Range, Result, Slot,
+    SortedKeyValueIterator,
 };
 
 use super::options::{self, only};
@@ -173,6 +174,8 @@ struct EventScanIterator {
     done: bool,
     value: Vec<u8>,
     scratch: Vec<u8>,
+    /// From labels of the source's batch to those of the batch that is filled.
+    labels: LabelMap,
 }
 
 impl EventScanIterator {
@@ -186,6 +189,7 @@ impl EventScanIterator {
             done: true,
             value: Vec::new(),
             scratch: Vec::new(),
+            labels: LabelMap::default(),
         }
     }
 
@@ -283,7 +287,14 @@ impl EventScanIterator {
             deleted: false,
         };
         if self.wanted.contains(key) {
-            out.push(key, &self.value)?;
+            let slot = Slot {
+                row: out.push_bytes(row)?,
+                value: out.push_bytes(&self.value)?,
+                visibility: out.visibility_from(batch, marker.visibility, &mut self.labels)?,
+                timestamp: marker.timestamp,
+                ..Slot::default()
+            };
+            out.push_slot(slot);
         }
         Ok(())
     }
@@ -313,6 +324,8 @@ impl SortedKeyValueIterator for EventScanIterator {
     }
 
     fn next_batch(&mut self, out: &mut Batch, limit: BatchLimit) -> Result<bool> {
+        // The batch may be another one than last time.
+        self.labels.clear();
         while !self.done && !out.is_full(limit) {
             match self.rows.next()? {
                 Found::Row(start, end) => self.handle(start, end, out)?,

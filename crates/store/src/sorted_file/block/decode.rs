@@ -289,15 +289,20 @@ impl Block {
         scratch.labels.clear();
         scratch.labels.resize(count, ABSENT);
         unpack(ids, raw, from, to, &mut scratch.ids).ok_or(DecodeError::Malformed)?;
+        // Neighbours mostly have one label: each run of it is looked up once.
+        let (mut last, mut visibility) = (None, 0);
         for (slot, &id) in scratch.slots.iter_mut().zip(&scratch.ids) {
-            let known = scratch
-                .labels
-                .get_mut(id as usize)
-                .ok_or(DecodeError::Malformed)?;
-            if *known == ABSENT {
-                *known = intern(id as usize, out)?;
+            if last != Some(id) {
+                let known = scratch
+                    .labels
+                    .get_mut(id as usize)
+                    .ok_or(DecodeError::Malformed)?;
+                if *known == ABSENT {
+                    *known = intern(id as usize, out)?;
+                }
+                (last, visibility) = (Some(id), *known);
             }
-            slot.visibility = *known;
+            slot.visibility = visibility;
         }
         Ok(())
     }
