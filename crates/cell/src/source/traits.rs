@@ -528,6 +528,9 @@ pub trait Scan: Send {
 }
 
 /// A bulk import: sorted entries become table files and one atomic change of the catalog.
+///
+/// After an error, entries of earlier calls may be gone with the file that held them, so [`append`](Self::append) and
+/// [`finish`](Self::finish) fail from then on. Drop the writer, and import everything again with a new one.
 pub trait BulkWriter: Send {
     /// Appends entries, which must be sorted and not less than those appended before.
     ///

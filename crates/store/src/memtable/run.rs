@@ -35,6 +35,8 @@ pub struct RowPrefix(Arc<[u8]>);
 
 /// Maximum length of a shared prefix.
 const MAX_SHARED: usize = 64;
+/// Marks of one row whose heads are in memory at once: 2 MiB.
+const MAX_HEADS: usize = 1 << 16;
 
 /// The position of one update: eight bytes of its row, then the complement of its chunk's number
 /// and the complement of its offset, so that among equal rows the newest comes first.
@@ -304,8 +306,13 @@ impl Run {
     }
 
     /// Sorts marks of one row, as the fields of a record are, by eight bytes of their qualifiers, so that most
-    /// comparisons read no keys. `heads` is memory that is used again.
+    /// comparisons read no keys. `heads` is memory that is used again, and not charged: of a longer row, keys are
+    /// compared.
     fn sort_tied(&self, marks: &mut [Mark], heads: &mut Vec<(u64, Mark)>) {
+        if marks.len() > MAX_HEADS {
+            marks.sort_unstable_by(|a, b| self.cmp_keys(*a, *b).then(a.cmp(b)));
+            return;
+        }
         let shared = self.shared_qualifier(marks);
         let head = |mark: Mark| {
             let rest = self.key_of(mark)?.qualifier.get(shared?..)?;

@@ -52,7 +52,10 @@ impl Store {
                 disk.remove_dir(directory)?;
             }
             disk.rename(&built, directory)?;
-            disk.sync_names(parent, &[directory])
+            disk.sync_names(parent, &[directory]).inspect_err(|_| {
+                // A copy that a power failure may remove must not look like a checkpoint. It goes with the rest below.
+                let _ = disk.rename(directory, &built);
+            })
         });
         // Not needed any more, whether the copy succeeded or not. If it cannot be removed, the log
         // names it; it is harmless.

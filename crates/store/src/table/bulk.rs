@@ -6,7 +6,7 @@ use ostrakon_cell::{Batch, BulkWriter, IteratorScope, Key};
 
 use super::core::TableCore;
 use crate::catalog::{AgeRange, FileId, FileRecord};
-use crate::error::{Error, StoreResult};
+use crate::error::{Error, ErrorKind, StoreResult};
 use crate::sorted_file::SortedFileWriter;
 use crate::tablet::{file_record, writer_options};
 
@@ -19,6 +19,8 @@ pub(super) struct BulkImport {
     /// The greatest timestamp.
     newest: i64,
     entries: u64,
+    /// Whether an append failed: a part of what was appended may be missing.
+    failed: bool,
     published: bool,
 }
 
@@ -33,6 +35,7 @@ impl BulkImport {
             last: None,
             newest: i64::MIN,
             entries: 0,
+            failed: false,
             published: false,
         })
     }
@@ -47,10 +50,18 @@ impl BulkImport {
         }
         Ok(())
     }
-}
 
-impl BulkWriter for BulkImport {
-    fn append(&mut self, batch: &Batch) -> StoreResult<()> {
+    fn check_complete(&self) -> StoreResult<()> {
+        match self.failed {
+            true => Err(Error::new(
+                ErrorKind::Closed,
+                "this bulk import failed before: drop its writer, and import everything again with a new one",
+            )),
+            false => Ok(()),
+        }
+    }
+
+    fn write(&mut self, batch: &Batch) -> StoreResult<()> {
         self.table.check_entry_labels(batch)?;
         let longest = self.table.context.options.file_cuts.import_bytes;
         let mut begin = 0;
@@ -98,8 +109,18 @@ impl BulkWriter for BulkImport {
         }
         Ok(())
     }
+}
+
+impl BulkWriter for BulkImport {
+    fn append(&mut self, batch: &Batch) -> StoreResult<()> {
+        self.check_complete()?;
+        let written = self.write(batch);
+        self.failed = written.is_err();
+        written
+    }
 
     fn finish(mut self: Box<Self>) -> StoreResult<u64> {
+        self.check_complete()?;
         self.close_file()?;
         self.table.publish_import(&mut self.finished, self.newest)?;
         self.published = true;

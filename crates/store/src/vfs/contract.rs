@@ -8,6 +8,9 @@ use std::sync::Arc;
 
 use crate::error::{Error, ErrorKind, StoreResult};
 
+/// Bytes copied at a time.
+const COPY_BYTES: u64 = 1 << 20;
+
 /// A file system.
 ///
 /// Requirements on an implementation:
@@ -129,10 +132,11 @@ pub trait Vfs: Send + Sync + Debug {
         if has_other_names || is_marked {
             // Opened as the file is to be written: what is refused there, as a symbolic link is, is not copied either.
             let file = self.open_random(path)?;
-            let mut bytes = vec![0; file.len()? as usize];
-            file.read_at(0, &mut bytes)?;
+            let len = file.len()?;
+            self.replace_with(path, &mut |copy| {
+                copy_content(len, |at, bytes| file.read_at(at, bytes), copy)
+            })?;
             drop(file);
-            self.replace(path, &bytes)?;
             self.remove(&marker)?;
         }
         self.open_random(path)
@@ -143,37 +147,11 @@ pub trait Vfs: Send + Sync + Debug {
 
     /// [`create_dir_all`](Self::create_dir_all), and makes every new name durable: data synced
     /// inside a directory is lost if the directory's own name is.
+    ///
+    /// A directory that others make at the same time may vanish again: a file system that several use must let one call
+    /// end before the next begins.
     fn create_dir_durably(&self, dir: &Path) -> StoreResult<()> {
-        let mut missing = Vec::new();
-        let mut at = dir;
-        while let Some(parent) = at.parent()
-            && !at.as_os_str().is_empty()
-            && !self.exists(at)?
-        {
-            missing.push((at, parent));
-            at = parent;
-        }
-        // Each is durable before the next is made. So of those that are there already, only the last may be the work of a
-        // process that was killed before it synced. Its parent may be out of reach: that of a mounted volume is often
-        // read-only, and that of a home directory cannot always be read or synced.
-        if let Some(parent) = at.parent() {
-            match self.sync_names(parent, &[at]) {
-                Err(error)
-                    if matches!(
-                        error.kind(),
-                        ErrorKind::PermissionDenied | ErrorKind::ReadOnly | ErrorKind::Unsupported
-                    ) => {}
-                synced => synced?,
-            }
-        }
-        for (made, parent) in missing.into_iter().rev() {
-            self.create_dir_all(made)?;
-            self.sync_names(parent, &[made]).inspect_err(|_| {
-                // The system may have dropped the name, and report success for the next sync. The next call makes it anew.
-                let _ = self.remove_dir(made);
-            })?;
-        }
-        self.create_dir_all(dir)
+        create_dir_durably(self, dir)
     }
 
     /// The whole content of a small file; an error if it is longer than `max_bytes`.
@@ -195,6 +173,15 @@ pub trait Vfs: Send + Sync + Debug {
     /// Replaces the content of a small file so that after a crash it has the old or the new
     /// content: writes `PATH.new`, syncs it, renames it, syncs the directory.
     fn replace(&self, path: &Path, bytes: &[u8]) -> StoreResult<()> {
+        self.replace_with(path, &mut |file| file.write_all(bytes))
+    }
+
+    /// [`replace`](Self::replace) with what `write` writes.
+    fn replace_with(
+        &self,
+        path: &Path,
+        write: &mut dyn FnMut(&mut dyn WritableFile) -> StoreResult<()>,
+    ) -> StoreResult<()> {
         let temporary = with_ending(path, ".new");
         match self.remove(&temporary) {
             Err(error) if error.kind() != ErrorKind::NotFound => {
@@ -205,7 +192,7 @@ pub trait Vfs: Send + Sync + Debug {
             _ => {}
         }
         let mut file = self.create(&temporary)?;
-        let written = file.write_all(bytes).and_then(|()| file.sync_data());
+        let written = write(&mut *file).and_then(|()| file.sync_data());
         drop(file);
         written
             .and_then(|()| self.rename(&temporary, path))
@@ -218,6 +205,59 @@ pub trait Vfs: Send + Sync + Debug {
             None => Ok(()),
         }
     }
+}
+
+/// See [`Vfs::create_dir_durably`].
+pub(super) fn create_dir_durably<V: Vfs + ?Sized>(disk: &V, dir: &Path) -> StoreResult<()> {
+    let mut missing = Vec::new();
+    let mut at = dir;
+    while let Some(parent) = at.parent()
+        && !at.as_os_str().is_empty()
+        && !disk.exists(at)?
+    {
+        missing.push((at, parent));
+        at = parent;
+    }
+    // Each is durable before the next is made. So of those that are there already, only the last may be the work of a
+    // process that was killed before it synced. Its parent may be out of reach: that of a mounted volume is often
+    // read-only, and that of a home directory cannot always be read or synced.
+    if let Some(parent) = at.parent() {
+        // An error if it is a file. If it was removed a moment ago, what makes it anew has to come before the sync.
+        disk.create_dir_all(at)?;
+        match disk.sync_names(parent, &[at]) {
+            Err(error)
+                if matches!(
+                    error.kind(),
+                    ErrorKind::PermissionDenied | ErrorKind::ReadOnly | ErrorKind::Unsupported
+                ) => {}
+            synced => synced?,
+        }
+    }
+    for (made, parent) in missing.into_iter().rev() {
+        disk.create_dir_all(made)?;
+        disk.sync_names(parent, &[made]).inspect_err(|_| {
+            // The system may have dropped the name, and report success for the next sync. The next call makes it anew.
+            let _ = disk.remove_dir(made);
+        })?;
+    }
+    Ok(())
+}
+
+/// Writes `len` bytes, which `read` reads piece by piece.
+pub(super) fn copy_content(
+    len: u64,
+    read: impl Fn(u64, &mut [u8]) -> StoreResult<()>,
+    target: &mut dyn WritableFile,
+) -> StoreResult<()> {
+    let mut buffer = vec![0; COPY_BYTES.min(len) as usize];
+    let mut at = 0;
+    while at < len {
+        buffer.truncate((len - at) as usize);
+        read(at, &mut buffer)?;
+        target.write_all(&buffer)?;
+        at += buffer.len() as u64;
+    }
+    Ok(())
 }
 
 fn with_ending(path: &Path, ending: &str) -> PathBuf {

@@ -2,11 +2,8 @@
 
 use std::path::Path;
 
-use super::contract::Vfs;
+use super::contract::{Vfs, copy_content};
 use crate::error::{ErrorKind, StoreResult};
-
-/// Bytes copied at a time.
-const COPY_BYTES: u64 = 1 << 20;
 
 /// Copies a file to a new one, perhaps on another disk, and makes its bytes durable; the name needs
 /// [`Vfs::sync_dir`].
@@ -23,14 +20,7 @@ pub fn copy_file(
     let len = source.len()?;
     let mut target = to_disk.create(to)?;
     target.allocate(len)?;
-    let mut buffer = vec![0; COPY_BYTES.min(len) as usize];
-    let mut at = 0;
-    while at < len {
-        buffer.truncate((len - at) as usize);
-        source.read_at(at, &mut buffer)?;
-        target.write_all(&buffer)?;
-        at += buffer.len() as u64;
-    }
+    copy_content(len, |at, bytes| source.read_at(at, bytes), &mut *target)?;
     target.sync_data()
 }
 

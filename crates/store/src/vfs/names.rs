@@ -19,7 +19,7 @@ use parking_lot::{Mutex, RwLock};
 
 use super::contract::{
     DirectoryEntry, FileLock, Job, RandomAccessFile, ReadableFile, SequentialFile, StreamingFile,
-    Vfs, WritableFile,
+    Vfs, WritableFile, create_dir_durably,
 };
 use crate::error::{Error, ErrorKind, StoreResult};
 
@@ -28,6 +28,8 @@ use crate::error::{Error, ErrorKind, StoreResult};
 pub struct WatchedNames {
     disk: Arc<dyn Vfs>,
     directories: Mutex<HashMap<PathBuf, Arc<Directory>>>,
+    /// Held while a directory is made, synced, and removed again if the sync fails.
+    making_directories: Mutex<()>,
     /// The directory of the store.
     store: PathBuf,
     /// Whether the store is closed. Held for reading while a name in its directory changes.
@@ -65,6 +67,7 @@ impl WatchedNames {
         Arc::new(Self {
             disk,
             directories: Mutex::default(),
+            making_directories: Mutex::default(),
             store: store.to_owned(),
             sealed: RwLock::default(),
         })
@@ -205,6 +208,16 @@ impl Vfs for WatchedNames {
     fn rename(&self, from: &Path, to: &Path) -> StoreResult<()> {
         self.changing(&[from, to], || {
             self.making(to, || self.disk.rename(from, to))?;
+            // Whether the new name of what a failed sync may have lost is kept is not documented either.
+            let mut is_doubtful = false;
+            self.with_name(from, |names, name| {
+                is_doubtful = names.doubtful.contains(name);
+            });
+            if is_doubtful {
+                self.with_name(to, |names, name| {
+                    names.doubtful.insert(name.to_owned());
+                });
+            }
             self.forget(from);
             // It may have been a directory.
             let mut directories = self.directories.lock();
@@ -244,6 +257,11 @@ impl Vfs for WatchedNames {
             true => self.disk.create_dir_all(dir),
             false => self.making(dir, || self.disk.create_dir_all(dir)),
         })
+    }
+
+    fn create_dir_durably(&self, dir: &Path) -> StoreResult<()> {
+        let _making = self.making_directories.lock();
+        create_dir_durably(self, dir)
     }
 
     fn remove_dir(&self, dir: &Path) -> StoreResult<()> {

@@ -336,6 +336,7 @@ impl Table for MapTable {
     fn bulk_writer(&self) -> Result<Box<dyn BulkWriter>> {
         self.online(|_| Ok(()))?;
         Ok(Box::new(MapBulkWriter {
+            failed: false,
             table: self.clone(),
             entries: Vec::new(),
         }))
@@ -435,14 +436,29 @@ impl Scan for MapScan {
 struct MapBulkWriter {
     table: MapTable,
     entries: Vec<Entry>,
+    failed: bool,
+}
+
+impl MapBulkWriter {
+    fn check_complete(&self) -> Result<()> {
+        match self.failed {
+            true => Err(Error::new(
+                ErrorKind::Closed,
+                "this bulk import failed before",
+            )),
+            false => Ok(()),
+        }
+    }
 }
 
 impl BulkWriter for MapBulkWriter {
     fn append(&mut self, batch: &Batch) -> Result<()> {
+        self.check_complete()?;
         for entry in batch.iter() {
             if let Some(last) = self.entries.last()
                 && entry.key < last.key.as_ref()
             {
+                self.failed = true;
                 return Err(Error::invalid("bulk entries must be sorted")
                     .with("row", ostrakon_cell::Escaped(entry.key.row)));
             }
@@ -452,7 +468,8 @@ impl BulkWriter for MapBulkWriter {
     }
 
     fn finish(self: Box<Self>) -> Result<u64> {
-        let Self { table, entries } = *self;
+        self.check_complete()?;
+        let Self { table, entries, .. } = *self;
         table.online(|_| Ok(()))?;
         let count = entries.len() as u64;
         table.state.lock().import(table.id, entries)?;

@@ -394,3 +394,45 @@ fn a_writer_of_sorted_files_refuses_malformed_labels() {
     drop(writer);
     assert!(!path.exists());
 }
+
+/// An import that went on after its file was lost told of all entries, and had only the later ones.
+#[test]
+fn an_import_that_failed_is_not_acknowledged() {
+    let prepare = || {
+        let disk = FaultyVfs::new(1);
+        drop(open(&disk, &tiny()).unwrap());
+        disk
+    };
+    let mut failures = 0;
+    for operation in 0.. {
+        let disk = prepare();
+        let store = open(&disk, &tiny()).unwrap();
+        let table = table(&store);
+        let mut import = table.bulk_writer().unwrap();
+        disk.set_faults(Faults {
+            fail_operation: Some(operation),
+            ..Faults::default()
+        });
+        let before = disk.counters().operations;
+        let mut refused = false;
+        for part in 0..4 {
+            let batch = entries(part * 2_000, (part + 1) * 2_000);
+            // Again, as one would after a lack of file descriptors.
+            let appended = import.append(&batch).or_else(|_| import.append(&batch));
+            refused |= appended.is_err();
+        }
+        let finished = import.finish();
+        let all = disk.counters().operations - before;
+        disk.heal();
+        let found = rows(&table).len();
+        match finished {
+            Ok(count) => assert_eq!((count, found), (8_000, 8_000), "{operation}"),
+            Err(error) => assert_eq!(found, 0, "{operation}: {error}"),
+        }
+        failures += usize::from(refused);
+        if all <= operation {
+            break;
+        }
+    }
+    assert!(failures > 3, "an append failed {failures} times");
+}

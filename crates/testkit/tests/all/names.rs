@@ -1,6 +1,6 @@
 //! Names of files and directories that a killed process or a failed sync left in doubt.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
@@ -196,6 +196,62 @@ fn a_store_whose_creation_was_interrupted_keeps_what_it_acknowledges() {
             assert_eq!(rows(&store), ["row"], "{faults:?}");
         },
     );
+}
+
+/// A copy whose name could not be synced stayed, so that the checkpoint could not be repeated, and looked like one.
+#[test]
+fn a_checkpoint_is_durable_or_can_be_repeated() {
+    let copy = Path::new("/copies/of/store");
+    let prepare = || {
+        let disk = FaultyVfs::new(1);
+        let store = create(&disk);
+        put(&store.table("t").unwrap(), "row").unwrap();
+        store.close().unwrap();
+        disk
+    };
+    let open_copy = |disk: &FaultyVfs| {
+        let components = Components {
+            vfs: disk.shared(),
+            ..Components::default()
+        };
+        let options = StoreOptions {
+            create: false,
+            ..quiet()
+        };
+        Store::open_with(components, copy, options)
+    };
+    let [opened, refuses_all, half, acknowledged] = std::array::from_fn(|_| Cell::new(false));
+    let attempt = |disk: &FaultyVfs| {
+        half.set(false);
+        acknowledged.set(false);
+        let store = open(disk, &quiet());
+        opened.set(store.is_ok());
+        let Ok(store) = store else {
+            return;
+        };
+        let first = store.checkpoint(copy);
+        let exists = disk.shared().exists(&copy.join("catalog"));
+        half.set(first.is_err() && exists.unwrap_or(false));
+        let last = first.or_else(|_| store.checkpoint(copy));
+        let kind = last.as_ref().err().map(ostrakon_cell::Error::kind);
+        refuses_all.set(kind == Some(ErrorKind::ReadOnly));
+        acknowledged.set(last.is_ok());
+    };
+    with_each_operation_failing(prepare, attempt, |disk, faults| {
+        // Of a disk that fails once, the second attempt succeeds, unless the store writes nothing any more.
+        if faults.die_after_operations.is_none() && opened.get() {
+            assert!(acknowledged.get() || refuses_all.get(), "{faults:?}");
+            assert!(!half.get(), "{faults:?}");
+        }
+        disk.crash(Crash::PowerLost);
+        match open_copy(disk) {
+            Ok(store) => assert_eq!(rows(&store), ["row"], "{faults:?}"),
+            Err(error) => {
+                assert!(!acknowledged.get(), "{faults:?}: {error}");
+                assert_eq!(error.kind(), ErrorKind::NotFound, "{faults:?}: {error}");
+            }
+        }
+    });
 }
 
 /// All flushes failed as long as a file that was new at the failed sync was written.

@@ -4,6 +4,7 @@
 #![allow(clippy::disallowed_methods, reason = "a thread of a test")]
 
 use std::sync::mpsc;
+use std::time::Duration;
 
 use super::super::MemoryVfs;
 use super::*;
@@ -14,6 +15,10 @@ struct Failing {
     failure: Mutex<Option<ErrorKind>>,
     second: Mutex<Option<ErrorKind>>,
     before: Mutex<Option<Box<dyn FnOnce() + Send>>>,
+    /// Called by a sync that is told to fail.
+    before_sync: Mutex<Option<Box<dyn FnOnce() + Send>>>,
+    /// Directories whose names were synced since they were made.
+    durable: Mutex<HashSet<PathBuf>>,
 }
 
 impl Failing {
@@ -24,6 +29,11 @@ impl Failing {
     /// The sync after the next one fails.
     fn fail_second(&self, kind: ErrorKind) {
         *self.second.lock() = Some(kind);
+    }
+
+    /// Before a sync that is told to fail.
+    fn before_sync(&self, call: impl FnOnce() + Send + 'static) {
+        *self.before_sync.lock() = Some(Box::new(call));
     }
 
     fn before_creation(&self, call: impl FnOnce() + Send + 'static) {
@@ -45,6 +55,8 @@ fn watched() -> (Arc<Failing>, Arc<WatchedNames>) {
         failure: Mutex::default(),
         second: Mutex::default(),
         before: Mutex::default(),
+        before_sync: Mutex::default(),
+        durable: Mutex::default(),
     });
     disk.create_dir_all(Path::new("/d")).unwrap();
     (disk.clone(), WatchedNames::on(disk, Path::new("/d")))
@@ -66,8 +78,6 @@ impl Vfs for Failing {
         remove(path: &Path) -> StoreResult<()>;
         hard_link(from: &Path, to: &Path) -> StoreResult<()>;
         list(dir: &Path) -> StoreResult<Vec<DirectoryEntry>>;
-        create_dir_all(dir: &Path) -> StoreResult<()>;
-        remove_dir(dir: &Path) -> StoreResult<()>;
         exists(path: &Path) -> StoreResult<bool>;
         len(path: &Path) -> StoreResult<u64>;
         lock(path: &Path) -> StoreResult<Box<dyn FileLock>>;
@@ -82,13 +92,33 @@ impl Vfs for Failing {
         self.disk.create(path)
     }
 
+    fn create_dir_all(&self, dir: &Path) -> StoreResult<()> {
+        if !self.disk.exists(dir)? {
+            self.durable.lock().remove(dir);
+        }
+        self.disk.create_dir_all(dir)
+    }
+
+    fn remove_dir(&self, dir: &Path) -> StoreResult<()> {
+        self.durable.lock().remove(dir);
+        self.disk.remove_dir(dir)
+    }
+
     fn sync_dir(&self, dir: &Path) -> StoreResult<()> {
         let failure = self.failure.lock().take();
         *self.failure.lock() = self.second.lock().take();
-        match failure {
-            Some(kind) => Err(Error::new(kind, "told to fail")),
-            None => self.disk.sync_dir(dir),
+        if let Some(kind) = failure {
+            let before = self.before_sync.lock().take();
+            if let Some(before) = before {
+                before();
+            }
+            return Err(Error::new(kind, "told to fail"));
         }
+        self.disk.sync_dir(dir)?;
+        let names = self.disk.list(dir)?;
+        let paths = names.iter().map(|entry| dir.join(&entry.name));
+        self.durable.lock().extend(paths);
+        Ok(())
     }
 }
 
@@ -178,6 +208,9 @@ fn a_name_created_during_a_failed_sync_is_doubtful_until_removed() {
     assert!(watched.create(other).is_err());
     assert!(watched.sync_dir(dir).is_err());
     watched.rename(other, one).unwrap();
+    assert!(watched.sync_names(dir, &[one]).is_err());
+    watched.sync_names(dir, &[other]).unwrap();
+    watched.remove(one).unwrap();
     watched.sync_dir(dir).unwrap();
     // Another directory has its own names, and old names are not affected.
     disk.fail(ErrorKind::Io);
@@ -289,6 +322,30 @@ fn a_directory_of_two_creators_is_durable_for_both_or_lost_for_both() {
     watched.remove_dir(shared).unwrap();
     watched.create_dir_durably(shared).unwrap();
     watched.sync_names(dir, &[shared]).unwrap();
+}
+
+/// The first one's sync fails, and it removes the directory that the second one has found.
+#[test]
+fn a_directory_that_its_creator_removes_again_is_made_durable_by_the_next_one() {
+    let (disk, watched) = watched();
+    let new = Path::new("/d/new");
+    let (begins, begun) = mpsc::channel();
+    let (send, second) = mpsc::channel();
+    let other = watched.clone();
+    // While the first one syncs, the second one begins.
+    disk.before_sync(move || {
+        let thread = std::thread::spawn(move || {
+            begins.send(()).unwrap();
+            other.create_dir_durably(new)
+        });
+        begun.recv().unwrap();
+        std::thread::sleep(Duration::from_millis(50));
+        send.send(thread).unwrap();
+    });
+    disk.fail_second(ErrorKind::TooManyOpenFiles);
+    assert!(watched.create_dir_durably(new).is_err());
+    second.recv().unwrap().join().unwrap().unwrap();
+    assert!(disk.durable.lock().contains(new));
 }
 
 /// The directory is there already, and the sync of its parent may be impossible; that of a new one may not fail.

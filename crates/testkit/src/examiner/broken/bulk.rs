@@ -28,6 +28,11 @@ impl BulkWriter for BrokenBulkWriter {
                 self.sorted.sort_by(|a, b| a.key.cmp(&b.key));
                 Ok(())
             }
+            Fault::ImportsBeginAnew => self.inner.append(batch).inspect_err(|_| {
+                if let Ok(new) = self.table.bulk_writer() {
+                    self.inner = new;
+                }
+            }),
             _ => self.inner.append(batch),
         }
     }

@@ -99,6 +99,7 @@ faults! {
     TakesUnknownConstraints: "Q3";
     ImportShowsEarly: "B1";
     SortsImports: "B2";
+    ImportsBeginAnew: "B2";
     CheckpointIsTheStore: "Z1";
     CheckSeesGhosts: "Z2";
 }

@@ -71,7 +71,13 @@ pub(in crate::examiner) fn unsorted_imports_are_refused(bench: &Bench<'_>) -> Ch
         invalid,
         "a batch below the one before",
     )?;
-    drop(writer);
+    let closed = &[ErrorKind::Closed];
+    expect_refused(
+        writer.append(&batch_of(&entries[..1])?),
+        closed,
+        "a batch after a refused one",
+    )?;
+    expect_refused(writer.finish(), closed, "the end of an import that failed")?;
     let mut dropped = table.bulk_writer()?;
     dropped.append(&batch_of(&sorted(entries.to_vec()))?)?;
     drop(dropped);
