@@ -121,6 +121,8 @@ time. If an event does not have the field, != and !~ are true, and every other c
     Explain {
         #[command(flatten)]
         question: EventsQuestion,
+        #[command(flatten)]
+        path: EventsPath,
         /// Also run the query, and show what it has read
         #[arg(long)]
         analyze: bool,
@@ -317,6 +319,8 @@ fn follow_up(text: &str) -> Result<FollowUp, String> {
 pub(crate) struct EventsQueryArgs {
     #[command(flatten)]
     pub(crate) question: EventsQuestion,
+    #[command(flatten)]
+    pub(crate) path: EventsPath,
     /// Comma-separated fields to print [default: all]
     #[arg(long, value_name = "FIELDS", value_delimiter = ',')]
     pub(crate) fields: Vec<String>,
@@ -340,7 +344,7 @@ pub(crate) struct EventsQueryArgs {
     #[arg(long, value_name = "TYPE.FIELD=FIELD", value_parser = follow_up)]
     pub(crate) then: Vec<FollowUp>,
     /// Print only the number of events
-    #[arg(long, conflicts_with_all = ["limit", "resume", "fields", "then", "format"])]
+    #[arg(long, conflicts_with_all = ["limit", "resume", "fields", "then", "format", "path"])]
     pub(crate) count: bool,
     #[command(flatten)]
     pub(crate) planner: EventsPlanner,
@@ -385,6 +389,13 @@ pub(crate) struct EventsQuestion {
     /// The condition
     #[arg(value_name = "EXPRESSION")]
     pub(crate) expression: Option<String>,
+    #[command(flatten)]
+    pub(crate) when: EventsWhen,
+}
+
+/// How a query finds its events.
+#[derive(Debug, Args)]
+pub(crate) struct EventsPath {
     /// How to answer the query [default: auto]
     #[arg(
         long,
@@ -393,8 +404,6 @@ pub(crate) struct EventsQuestion {
         hide_default_value = true
     )]
     pub(crate) path: QueryPath,
-    #[command(flatten)]
-    pub(crate) when: EventsWhen,
 }
 
 /// The time, and the reader.

@@ -98,6 +98,13 @@ fn plans_say_what_matches_and_how_tests_are_answered() {
         plan.contains("(about 10 events; looked up in the index)"),
         "{plan}"
     );
+    // Counts have paths of their own: this one had no effect.
+    for counted in [
+        ["query", "web", "--count", "--path", "index"].as_slice(),
+        &["histogram", "web", "--path", "index"],
+    ] {
+        folder.fails(2, &[&["events"], counted].concat());
+    }
 }
 
 /// What the store does meanwhile counts events that the reader cannot see.

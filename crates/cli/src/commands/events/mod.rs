@@ -124,9 +124,10 @@ fn on_store(store: &EventStore, command: EventsCommand, out: &mut Output) -> Res
         ),
         EventsCommand::Explain {
             question,
+            path,
             analyze,
             planner,
-        } => query::explain(store, (&question, &planner), analyze, out),
+        } => query::explain(store, &question, (path.path, &planner), analyze, out),
         EventsCommand::Calibrate { name, when } => query::calibrate(store, &name, &when, out),
         EventsCommand::Delete { question, yes } => query::delete(store, &question, yes, out),
         EventsCommand::AgeOff {

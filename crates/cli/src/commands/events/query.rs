@@ -14,7 +14,9 @@ use super::form::EventForm;
 use super::logs::now;
 use super::show::{actual_text, plan_json, plan_text, plot, with_empty_bins};
 use super::types::moment;
-use crate::args::{EventsPlanner, EventsQueryArgs, EventsQuestion, EventsRows, EventsWhen};
+use crate::args::{
+    EventsPlanner, EventsQueryArgs, EventsQuestion, EventsRows, EventsWhen, QueryPath,
+};
 use crate::commands::confirm::confirm;
 use crate::failure::{Failure, Result};
 use crate::interrupt::Watch;
@@ -23,6 +25,7 @@ use crate::output::{Columns, Output, counted, escape, grouped, with_bytes, write
 /// Prints events.
 pub(super) fn run(store: &EventStore, args: EventsQueryArgs, out: &mut Output) -> Result<()> {
     let mut query = question(&args.question)?;
+    query.path = args.path.path.into();
     query.settings = settings(&args.planner)?;
     if args.count {
         let events = store.count(&query, CountPath::Auto)?;
@@ -215,11 +218,13 @@ pub(super) fn top(
 /// Shows how a query is answered.
 pub(super) fn explain(
     store: &EventStore,
-    (asked, planner): (&EventsQuestion, &EventsPlanner),
+    asked: &EventsQuestion,
+    (path, planner): (QueryPath, &EventsPlanner),
     analyze: bool,
     out: &mut Output,
 ) -> Result<()> {
     let mut query = question(asked)?;
+    query.path = path.into();
     query.settings = settings(planner)?;
     if !analyze {
         let plan = store.explain(&query)?;
@@ -403,13 +408,11 @@ fn settings(given: &EventsPlanner) -> Result<PlannerSettings> {
 }
 
 fn question(question: &EventsQuestion) -> Result<Query> {
-    let mut query = asked(
+    asked(
         &question.name,
         question.expression.as_deref(),
         &question.when,
-    )?;
-    query.path = question.path.into();
-    Ok(query)
+    )
 }
 
 fn asked(name: &str, expression: Option<&str>, when: &EventsWhen) -> Result<Query> {
