@@ -392,7 +392,8 @@ class Store:
         """Creates an event type, with the fields of a log file's first lines, or from a definition.
 
         All events get the label `visibility`, or the one in their field `visibility_field`. `keep`
-        says how long events are kept (`90d`), `shards` into how many parts they are divided.
+        is the age above which `Events.age_off` removes events (`90d`); nothing is removed
+        automatically. `shards` is the number of parts into which events are divided.
         Records that are equal in all fields are one event, or with `equal_records="keep"` one each.
         `Events.ingest` explains `format`, `map` and `enrich`. `time` names the field of the file
         with the time of events; without it, the field is found by its name and its values. With
