@@ -34,7 +34,7 @@ def test_the_examples_of_the_pages_of_commands_run(
     page = (ROOT / f"docs/guide/{name}.md").read_text()
     if name == "events":
         # The page makes its logs by these commands.
-        commands = re.findall(r"^\$ ((?:mkdir|printf) .* ?logs.*)$", page, re.MULTILINE)[:3]
+        commands = re.findall(r"^\$ ((?:mkdir|printf|cat|rm) .* ?logs.*)$", page, re.MULTILINE)[:11]
         for command in commands:
             subprocess.run(["/bin/sh", "-c", command], check=True)
     blocks = blocks_of(page)
