@@ -9,17 +9,21 @@ use super::snapshot::Snapshot;
 
 pub(super) const AGGREGATE_SCAN: PeriodClass = PeriodClass {
     names: &["ostrakon.events.AggregateScan"],
-    description: "Sums the counts of committed batches, for each label. Options: committed, since (required), \
-                  aborted: the batches and times that count; from, to: times in microseconds.",
+    description: "Internal to the event store: sums the counts of committed batches, for each label. Options: \
+                  committed (required): the last committed batch; since (required): the time from which events are \
+                  kept; aborted (none): comma-separated batches that were not committed, as FIRST-LAST; from, to \
+                  (unbounded): the time range. Times are microseconds since 1970.",
     handle: sum_row,
 };
 
 /// Planners and histograms read these: with many labels, most of the time would go into passing on their counts.
 pub(super) const TOTAL_SCAN: PeriodClass = PeriodClass {
     names: &["ostrakon.events.TotalScan"],
-    description: "Sums the counts of committed batches over all labels that the reader sees; the label of a sum is the \
-                  conjunction of theirs. Options: committed, since (required), aborted: the batches and times that \
-                  count; from, to: times in microseconds.",
+    description: "Internal to the event store: sums the counts of committed batches over all labels that the reader \
+                  sees; the label of a sum is the conjunction of these labels. Options: committed (required): the last \
+                  committed batch; since (required): the time from which events are kept; aborted (none): \
+                  comma-separated batches that were not committed, as FIRST-LAST; from, to (unbounded): the time \
+                  range. Times are microseconds since 1970.",
     handle: total_row,
 };
 

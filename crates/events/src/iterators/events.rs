@@ -137,10 +137,12 @@ impl IteratorClass for EventScanClass {
     }
 
     fn describe(&self) -> &str {
-        "Makes one entry of each event for which a condition holds. Options: committed, since (required), aborted: the \
-         batches and times that count; from, to: times in microseconds; condition, an expression, and types, the types \
-         of its fields as name=type with commas between; fields to return (all); report (false), a last entry with \
-         the number of entries handled."
+        "Internal to the event store: returns one entry for each event that satisfies a condition. Options: committed \
+         (required): the last committed batch; since (required): the time from which events are kept; aborted (none): \
+         comma-separated batches that were not committed, as FIRST-LAST; from, to (unbounded): the time range; \
+         condition (all events): an expression; types (none): the types of its fields, as comma-separated NAME=TYPE; \
+         fields (all): comma-separated fields to return; report (false): add an entry with the number of entries read. \
+         Times are microseconds since 1970."
     }
 
     fn validate(&self, options: &IteratorOptions) -> Result<()> {

@@ -8,8 +8,10 @@ use crate::layout::DELETED;
 
 pub(super) const INDEX_SCAN: PeriodClass = PeriodClass {
     names: &["ostrakon.events.IndexScan"],
-    description: "Keeps the index entries of events that were committed and not deleted. Options: committed, since \
-                  (required), aborted: the batches and times that count; from, to: times in microseconds.",
+    description: "Internal to the event store: returns the index entries of events that were committed and not \
+                  deleted. Options: committed (required): the last committed batch; since (required): the time from \
+                  which events are kept; aborted (none): comma-separated batches that were not committed, as \
+                  FIRST-LAST; from, to (unbounded): the time range. Times are microseconds since 1970.",
     handle: keep_visible,
 };
 

@@ -35,8 +35,11 @@ impl IteratorClass for SettleClass {
     }
 
     fn describe(&self) -> &str {
-        "For compactions of all files: drops batches that were never committed, deleted events and those that are too \
-         old, and sums counts. Options: committed, since, table (event, index or aggregate; required), aborted."
+        "Internal to the event store, for compactions of all files of a tablet: drops batches that were never \
+         committed, deleted events, and events that are too old, and sums counts. Options: committed (required): the \
+         last committed batch; since (required): the time from which events are kept, in microseconds since 1970; \
+         table (required): event, index or aggregate; aborted (none): comma-separated batches that were not committed, \
+         as FIRST-LAST."
     }
 
     fn validate(&self, options: &IteratorOptions) -> Result<()> {

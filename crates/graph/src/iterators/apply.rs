@@ -121,10 +121,10 @@ impl IteratorClass for ApplyClass {
     }
 
     fn describe(&self) -> &str {
-        "Applies a function to every value, a number as decimal text. Options: operation \
-         (required), plus, minus, times, divide, power, min, max, set or absolute; number (0), the \
-         right side. A value that is not a number fails the scan, except with set; a result that is not \
-         finite does too."
+        "Applies a function to every value, which is a number in decimal text. Options: operation \
+         (required): plus, minus, times, divide, power, min, max, set or absolute; number (0): the \
+         right operand. A value that is not a number is an error, except with set. A result that is \
+         not finite is an error, too."
     }
 
     fn validate(&self, options: &IteratorOptions) -> Result<()> {

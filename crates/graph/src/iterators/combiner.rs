@@ -35,8 +35,8 @@ impl IteratorClass for NumberCombinerClass {
     }
 
     fn describe(&self) -> &str {
-        "Combines the versions of every column, numbers as decimal text, fractions allowed. \
-         Options: operation (required), sum, min or max."
+        "Combines the versions of each cell. The values are numbers in decimal text, with or without \
+         a fraction. Option: operation (required): sum, min or max."
     }
 
     fn validate(&self, options: &IteratorOptions) -> Result<()> {

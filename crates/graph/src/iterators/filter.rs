@@ -67,9 +67,10 @@ impl IteratorClass for KeyFilterClass {
     }
 
     fn describe(&self) -> &str {
-        "Keeps entries by row, qualifier and value. Options: rows, columns (all), ranges as pairs \
-         start:end of hexadecimal digits with commas between, the end excluded, - for none; least, \
-         most (none), bounds of the value, which must then be a number to be kept."
+        "Keeps entries whose row, qualifier and value are in given ranges. Options: rows, columns \
+         (all): comma-separated ranges START:END in hexadecimal digits, END exclusive, - for no end; \
+         least, most (none): inclusive bounds of the value; an entry whose value is not a number is \
+         then dropped."
     }
 
     fn validate(&self, options: &IteratorOptions) -> Result<()> {

@@ -63,9 +63,9 @@ impl IteratorClass for RowReduceClass {
     }
 
     fn describe(&self) -> &str {
-        "Makes one entry of each row: empty family and label, for scans only since the labels are \
-         lost. Options: operation (required), count, sum, min or max; qualifier (empty) of the new \
-         entry."
+        "Combines each row into one entry with an empty family and an empty label. For scans only, \
+         because the labels are lost. Options: operation (required): count, sum, min or max; \
+         qualifier (empty): the qualifier of the new entry."
     }
 
     fn validate(&self, options: &IteratorOptions) -> Result<()> {

@@ -17,7 +17,7 @@ impl Constraint for DefaultKeySizeConstraint {
     }
 
     fn describe(&self) -> &str {
-        "Refuses keys of more than 1 MiB: row, family, qualifier and visibility together."
+        "Rejects keys of more than 1 MiB: row, family, qualifier and visibility together."
     }
 
     fn describe_violation(&self, code: i16) -> Option<&str> {

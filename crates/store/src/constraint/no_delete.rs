@@ -16,7 +16,7 @@ impl Constraint for NoDeleteConstraint {
     }
 
     fn describe(&self) -> &str {
-        "Refuses mutations that delete."
+        "Rejects mutations that delete."
     }
 
     fn describe_violation(&self, code: i16) -> Option<&str> {

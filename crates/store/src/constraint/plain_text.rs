@@ -19,7 +19,7 @@ impl Constraint for AlphaNumKeyConstraint {
     }
 
     fn describe(&self) -> &str {
-        "Refuses rows, families and qualifiers with anything but ASCII letters and digits."
+        "Rejects rows, families and qualifiers with anything but ASCII letters and digits."
     }
 
     fn describe_violation(&self, code: i16) -> Option<&str> {
@@ -65,7 +65,7 @@ impl Constraint for NumericValueConstraint {
     }
 
     fn describe(&self) -> &str {
-        "Refuses values with anything but ASCII digits."
+        "Rejects values with anything but ASCII digits."
     }
 
     fn describe_violation(&self, code: i16) -> Option<&str> {

@@ -20,7 +20,7 @@ impl Constraint for VisibilityConstraint {
     }
 
     fn describe(&self) -> &str {
-        "Refuses malformed visibilities, and those the writer's authorizations do not satisfy."
+        "Rejects malformed visibilities, and those that the writer's authorizations do not satisfy."
     }
 
     fn describe_violation(&self, code: i16) -> Option<&str> {

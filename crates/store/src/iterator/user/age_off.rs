@@ -50,8 +50,9 @@ impl FilterClass for AgeOffFilter {
     const NAMES: &'static [&'static str] =
         &["org.apache.accumulo.core.iterators.user.AgeOffFilter"];
     const DESCRIPTION: &'static str = "Drops entries older than a time to live. Options: ttl \
-         (required), milliseconds; currentTime (the time at which the scan or compaction began), \
-         milliseconds since 1970 to count from; negate (false), keep the old ones instead.";
+         (required): the time to live in milliseconds; currentTime (the time at which the scan or \
+         compaction began): the present, in milliseconds since 1970; negate (false): keep the old \
+         entries instead.";
     const OPTIONS: &'static [&'static str] = &["ttl", "currentTime", NEGATE];
 
     fn from_options(

@@ -35,8 +35,9 @@ impl FilterClass for GrepIterator {
     const NAMES: &'static [&'static str] =
         &["org.apache.accumulo.core.iterators.user.GrepIterator"];
     const DESCRIPTION: &'static str = "Keeps entries that contain a term, byte for byte. Options: \
-         term (required); matchRow, matchColumnFamily, matchColumnQualifier, matchValue (true) and \
-         matchColumnVisibility (false), where to look; negate (false), keep the others instead.";
+         term (required): the bytes to find; matchRow, matchColumnFamily, matchColumnQualifier, \
+         matchValue (true) and matchColumnVisibility (false): whether to search this part of an \
+         entry; negate (false): keep the other entries instead.";
     const OPTIONS: &'static [&'static str] = &[
         "term",
         "matchRow",

@@ -20,7 +20,7 @@ impl FilterClass for ReqVisFilter {
     const NAMES: &'static [&'static str] =
         &["org.apache.accumulo.core.iterators.user.ReqVisFilter"];
     const DESCRIPTION: &'static str = "Drops entries without a visibility label. Option: negate \
-         (false), keep only these instead.";
+         (false): keep only entries without a label.";
     const OPTIONS: &'static [&'static str] = &[NEGATE];
 
     fn from_options(_: &IteratorOptions, _: Option<&IteratorEnvironment>) -> StoreResult<Self> {

@@ -78,11 +78,12 @@ macro_rules! description {
     ($does:literal) => {
         concat!(
             $does,
-            " Options: type (required), VARLEN, FIXEDLEN or STRING, how numbers are written; \
-             columns or all (one required), which columns, written family or family:qualifier \
-             with commas between and %xx for odd bytes, or true for every column; lossy (false), \
-             skip values that are not numbers instead of failing; reduceOnFullCompactionOnly \
-             (false), leave entries alone in compactions of some of a tablet's files."
+            " Options: type (required): the encoding of the numbers, VARLEN, FIXEDLEN or STRING; \
+             columns: comma-separated FAMILY or FAMILY:QUALIFIER, with %xx for bytes other than \
+             letters, digits, _ and -; all (false): every column (columns or all is required); \
+             lossy (false): skip values that are not numbers, instead of failing; \
+             reduceOnFullCompactionOnly (false): in compactions, combine only if all files of the \
+             tablet take part."
         )
     };
 }
@@ -94,8 +95,10 @@ pub(super) struct Max;
 impl Operation for Sum {
     const NAMES: &'static [&'static str] =
         &["org.apache.accumulo.core.iterators.user.SummingCombiner"];
-    const DESCRIPTION: &'static str =
-        description!("Adds up the versions of a column; a sum too large stays at the limit.");
+    const DESCRIPTION: &'static str = description!(
+        "Adds up the versions of each cell. A sum that does not fit in 64 bits becomes the \
+         largest or smallest 64-bit integer."
+    );
     const START: i64 = 0;
     fn apply(so_far: i64, next: i64) -> i64 {
         so_far.saturating_add(next)
@@ -105,7 +108,7 @@ impl Operation for Sum {
 impl Operation for Min {
     const NAMES: &'static [&'static str] = &["org.apache.accumulo.core.iterators.user.MinCombiner"];
     const DESCRIPTION: &'static str =
-        description!("Keeps the smallest number of a column's versions.");
+        description!("Keeps the smallest number in the versions of each cell.");
     const START: i64 = i64::MAX;
     fn apply(so_far: i64, next: i64) -> i64 {
         so_far.min(next)
@@ -115,7 +118,7 @@ impl Operation for Min {
 impl Operation for Max {
     const NAMES: &'static [&'static str] = &["org.apache.accumulo.core.iterators.user.MaxCombiner"];
     const DESCRIPTION: &'static str =
-        description!("Keeps the largest number of a column's versions.");
+        description!("Keeps the largest number in the versions of each cell.");
     const START: i64 = i64::MIN;
     fn apply(so_far: i64, next: i64) -> i64 {
         so_far.max(next)

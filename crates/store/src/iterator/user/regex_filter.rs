@@ -88,10 +88,11 @@ pub(super) fn broken(error: &regex::Error, option: &'static str) -> Error {
 impl FilterClass for RegExFilter {
     const NAMES: &'static [&'static str] = &["org.apache.accumulo.core.iterators.user.RegExFilter"];
     const DESCRIPTION: &'static str = "Keeps entries whose parts match regular expressions in \
-         Java's syntax. Options: rowRegex, colfRegex, colqRegex, valueRegex (none), an expression \
-         each; orFields (false), one match is enough instead of all; matchSubstring (false), \
-         match somewhere instead of the whole; encoding (UTF-8), also ISO-8859-1 or US-ASCII; \
-         negate (false), keep the others instead.";
+         Java's syntax. Options: rowRegex, colfRegex, colqRegex, valueRegex (none): the expressions \
+         for row, family, qualifier and value; orFields (false): one matching part is enough, \
+         instead of all; matchSubstring (false): an expression may match a substring, instead of \
+         the whole part; encoding (UTF-8): the encoding of the parts, also ISO-8859-1 or US-ASCII; \
+         negate (false): keep the other entries instead.";
     const OPTIONS: &'static [&'static str] = &[
         "rowRegex",
         "colfRegex",

@@ -115,7 +115,8 @@ impl IteratorClass for Versioning {
     }
 
     fn describe(&self) -> &str {
-        "Keeps the newest versions of each column. Option: maxVersions (1), how many to keep."
+        "Keeps the newest versions of each cell. Option: maxVersions (1): the number of versions to \
+         keep."
     }
 
     fn validate(&self, options: &IteratorOptions) -> StoreResult<()> {

@@ -249,9 +249,8 @@ impl IteratorClass for WholeRow {
     }
 
     fn describe(&self) -> &str {
-        "Packs each row into one entry, in scans only. Option: maxBufferSize (64M, at most 256M), \
-         bytes a packed row may take, with K, M or G behind the number if wished; a larger row is an \
-         error."
+        "Packs each row into one entry. For scans only. Option: maxBufferSize (64M, at most 256M): \
+         the largest packed row in bytes; K, M and G are accepted. A larger row is an error."
     }
 
     fn validate(&self, options: &IteratorOptions) -> StoreResult<()> {
