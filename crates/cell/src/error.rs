@@ -70,7 +70,7 @@ pub enum ErrorKind {
     NewerFormat,
     /// The store, writer or scan was closed: open another one.
     Closed,
-    /// The table is off-line: bring it on-line and repeat.
+    /// The table is offline: bring it online and repeat.
     Offline,
     /// The operation was cancelled.
     Cancelled,
@@ -151,7 +151,7 @@ impl ErrorKind {
             Self::Unsupported => "unsupported",
             Self::NewerFormat => "newer format",
             Self::Closed => "closed",
-            Self::Offline => "off-line",
+            Self::Offline => "offline",
             Self::Cancelled => "cancelled",
             Self::TimedOut => "timed out",
             Self::Unavailable => "unavailable",

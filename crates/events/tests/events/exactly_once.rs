@@ -117,7 +117,7 @@ fn a_batch_that_stops_between_the_tables_never_counts_and_can_be_ingested_again(
             broken.add(&names, record).expect("held");
         }
         source.set_online(table, false).expect("off-line");
-        broken.commit().expect_err("the table is off-line");
+        broken.commit().expect_err("the table is offline");
         drop(broken);
         source.set_online(table, true).expect("on-line");
         // Nothing of the batch shows, in no table.
@@ -167,7 +167,7 @@ fn a_commit_that_failed_can_be_repeated() {
             }
         }
         source.set_online(table, false).expect("off-line");
-        ingest.commit().expect_err("the table is off-line");
+        ingest.commit().expect_err("the table is offline");
         source.set_online(table, true).expect("on-line");
         ingest.commit().expect("committed by another batch");
         let report = ingest.finish().expect("ends");

@@ -366,7 +366,7 @@ impl Source for Store {
         // in memory until the next flush.
         table.stop_work();
         if let Err(error) = table.flush_bounded() {
-            tracing::warn!(table = name, %error, "a table that went off-line was not flushed");
+            tracing::warn!(table = name, %error, "a table that went offline was not flushed");
         }
         self.context.wakeups.all();
         Ok(())

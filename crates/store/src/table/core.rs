@@ -454,7 +454,7 @@ impl TableStatus {
         self.check_exists()?;
         if self.state == TableState::Offline {
             return Err(
-                Error::new(ErrorKind::Offline, "the table is off-line").with("table", &self.name)
+                Error::new(ErrorKind::Offline, "the table is offline").with("table", &self.name)
             );
         }
         Ok(())

@@ -249,7 +249,7 @@ impl TableState {
         } else {
             Err(Error::new(
                 ErrorKind::Offline,
-                "the table is off-line: bring it back first",
+                "the table is offline: bring it back first",
             )
             .with("table", &self.name))
         }
