@@ -614,8 +614,7 @@ def _explained(plan: Mapping[str, Any]) -> str:
         if actual["looked_up"]:
             lines.append(f"looked up  {actual['looked_up']:,} events in the index")
         lines.append(
-            f"handled    {actual['handled'] or 0:,} entries next to the data, {actual['sent']:,} "
-            "events sent from there"
+            f"read       {actual['handled'] or 0:,} entries, returned {actual['sent']:,} events"
         )
         lines.append(f"took       {actual['seconds'] * 1e3:.1f} ms")
     return "\n".join(lines)

@@ -160,7 +160,7 @@ pub(super) fn actual_text(outcome: &Outcome) -> String {
             counted(outcome.windows, "time window", "time windows")
         ),
         format!(
-            "handled    {} next to the data, {} sent from there",
+            "read       {}, returned {}",
             counted(outcome.handled.unwrap_or(0), "entry", "entries"),
             counted(outcome.sent, "event", "events")
         ),
