@@ -36,26 +36,30 @@ A first table:
   ostrakon put people alice contact mail alice@example.org --visibility 'hr|self'
   ostrakon scan people --auths hr
 
-Rows, columns and values are bytes. Write \\xNN for any byte and \\\\ for a backslash. Output uses the
-same escapes, so you can paste it back into a command, in quotes. JSON output uses only the escapes
-of JSON. Bytes that are not UTF-8 are in base64, as \"row_base64\" instead of \"row\". `-` stands for
-stdin or stdout.
+Rows, columns and values are bytes. Write \\xNN for any byte and \\\\ for a backslash. Output uses
+the same escapes, so you can paste it back into a command, in single quotes. JSON output uses only
+the escapes of JSON. Bytes that are not UTF-8 are in base64, as \"row_base64\" instead of \"row\".
+`-` stands for stdin or stdout. The value `-` itself is written \\x2d.
+
+A SIZE may have a unit of 1024: 64K, 512M, 2G. A number of entries may have a unit of 1000: 10k,
+20M, 1B. A SPAN of time has the unit us, ms, s, m, h, d or w: 50ms, 15m, 90d.
 
 Exit codes:
   0  Success.
-  1  The command is valid, but it failed or found a problem. For example, the table or file does not
-     exist, the name already exists, the store is damaged or in use, the disk is full, lines were
-     rejected, or data was lost.
-  2  The arguments are wrong: an unknown option, property, iterator class, column or field; an
-     invalid value, label, range, condition or statement; options that cannot be combined, or do not
-     fit the file or the table; or a missing --yes.
+  1  The command is valid, but it failed or found a problem: a missing table or file, a name that
+     already exists, a store that is damaged or in use, a full disk, rejected lines, lost data, or
+     a value that SQL cannot compute or convert to the type of its column.
+  2  The arguments are wrong, or do not fit the store: an unknown option, property, iterator
+     class, column or field; an invalid value, label, range, condition or statement; options that
+     contradict each other, or do not fit the file or the table; a missing --yes; a record in SQL
+     whose key is NULL; or a command that the table or the event type does not allow.
   129, 130, 143  SIGHUP, Ctrl-C or SIGTERM ended the command. Data written before that is kept.
 
-Errors go to stderr. With --json, the last line of stderr is one object:
-{\"error\": {\"kind\", \"message\", \"context\", \"causes\", \"next\"}}.
-Warnings from the store's background work are printed before it.
+Errors go to stderr. With --json, the last line of stderr is one object, \"error\", with the fields
+\"kind\", \"message\", \"context\", \"causes\" and \"next\" (the advice, or null). Warnings from the
+store's background work are printed before it.
 
-`ostrakon help COMMAND` explains a command with examples.";
+`ostrakon help COMMAND` explains a command.";
 
 /// Ostrakon: tables with cell-level security in one directory
 ///
@@ -90,7 +94,8 @@ pub(crate) struct Cli {
     #[arg(long, global = true, help_heading = "Global options")]
     pub(crate) json: bool,
 
-    /// Memory that the store may use, such as 512M or 2G; at least 16M [default: a quarter of the machine's memory, from 64M to 4G]
+    /// Memory that the store may use, such as 512M or 2G, at least 16M; in `sql`, the query gets one half of it
+    /// [default: a quarter of the machine's memory, from 64M to 4G]
     #[arg(
         long,
         global = true,
@@ -102,11 +107,11 @@ pub(crate) struct Cli {
     )]
     pub(crate) memory: Option<u64>,
 
-    /// Open the store read-only (the default for commands that change nothing)
+    /// Open the store read-only (the default for commands that change nothing; the SQL prompt opens it for writing)
     #[arg(long, global = true, help_heading = "Global options")]
     pub(crate) read_only: bool,
 
-    /// Open a store whose log is damaged or incomplete, and read what is left
+    /// Open a store whose log is damaged or incomplete, and read what is left; only with commands that read
     #[arg(long, global = true, help_heading = "Global options")]
     pub(crate) allow_damage: bool,
 
@@ -123,7 +128,8 @@ pub(crate) struct Cli {
     )]
     pub(crate) wait: Duration,
 
-    /// Log to stderr what the store does; repeat for more detail. OSTRAKON_LOG takes a filter
+    /// Log to stderr what the store does; repeat for more detail. OSTRAKON_LOG takes a filter, such as
+    /// ostrakon_store=debug
     #[arg(
         short,
         long,
@@ -162,7 +168,7 @@ pub(crate) enum Command {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<std::ffi::OsString>,
     },
-    /// Rerun published experiments, and run the continuous test suite
+    /// Rerun published experiments, and run YCSB and the continuous test suite
     #[command(
         subcommand,
         after_help = "Examples:
@@ -204,7 +210,7 @@ pub(crate) enum StoreCommand {
     Delete(DeleteArgs),
     /// Delete every entry that a scan would return
     DeleteMany(DeleteManyArgs),
-    /// Delete a range of rows without delete markers
+    /// Delete a range of rows, whatever their labels are
     DeleteRows(DeleteRowsArgs),
     /// Read entries, or count them
     Scan(Box<ScanArgs>),
@@ -213,8 +219,8 @@ pub(crate) enum StoreCommand {
     /// List the tables; the same as `table list`
     #[command(visible_alias = "ls")]
     Tables {
-        /// Also show id, state, time type, tablets, files, entries and bytes in files, and entries in
-        /// memory
+        /// Also show id, state, time type, number of tablets and files, all entries, entries that are only in
+        /// memory, and size of the files
         #[arg(short, long)]
         long: bool,
     },
@@ -227,15 +233,15 @@ pub(crate) enum StoreCommand {
     Checkpoint(CheckpointArgs),
     /// Verify every checksum, sort order and reference of the store
     #[command(after_help = "\
-Reads every file. The exit code is 0 if the store is sound. Otherwise it is 1, and each damaged file
-is listed with its table and the damage found. Undamaged table files can still be read; damage to the
-log can also hide later writes.
+Reads every file. The exit code is 0 if the store is undamaged. Otherwise it is 1, and each damaged
+file is listed with its table and the damage found. Undamaged table files can still be read; damage
+to the log can also hide later writes.
 
 Examples:
   ostrakon check
   ostrakon check --json | jq '.problems[].file'")]
     Check,
-    /// List or look up the iterator or constraint classes that the store can run
+    /// List iterator or constraint classes
     Iterators(IteratorsArgs),
 }
 

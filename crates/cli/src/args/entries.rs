@@ -53,7 +53,8 @@ pub(crate) struct PutArgs {
     /// The value; - reads it from stdin, unchanged
     #[arg(allow_hyphen_values = true)]
     pub(crate) value: String,
-    /// The timestamp [default: set by the table]
+    /// The timestamp, an integer: in tables of the time type `millis`, milliseconds since 1970 [default: set by the
+    /// table]
     #[arg(
         short,
         long,
@@ -67,18 +68,20 @@ pub(crate) struct PutArgs {
 /// `delete`
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Deletes the versions of the cell with exactly this row, family, qualifier and visibility. A version
-with a timestamp in the future stays; delete it with --timestamp.
+Deletes the versions of the cell with exactly this row, family, qualifier and visibility. A
+version with a timestamp in the future stays; delete it with --timestamp.
 
 Examples:
   ostrakon delete people alice contact mail
   ostrakon delete people alice contact mail --visibility 'hr|self'
 
-See also `delete-many` (deletes the entries of a scan) and `delete-rows` (deletes ranges of rows).")]
+See also `delete-many` (deletes the entries of a scan) and `delete-rows` (deletes a range of
+rows).")]
 pub(crate) struct DeleteArgs {
     #[command(flatten)]
     pub(crate) cell: CellArgs,
-    /// Delete versions up to this timestamp, and keep later ones [default: set by the table, as for `put`]
+    /// Delete versions up to this timestamp, and keep later ones. An integer: in tables of the time type `millis`,
+    /// milliseconds since 1970 [default: set by the table, as for `put`]
     #[arg(
         short,
         long,
@@ -95,7 +98,8 @@ pub(crate) struct DeleteArgs {
   ostrakon delete-many people --row alice --column contact
   ostrakon delete-many people --prefix tmp/ --auths hr --yes
 
-Only entries that the authorizations let you read are deleted.")]
+Only entries that the authorizations let you read are deleted. Without options that select entries,
+these are all entries that you can read.")]
 pub(crate) struct DeleteManyArgs {
     /// The table
     #[arg(add = table_names())]
@@ -110,8 +114,9 @@ pub(crate) struct DeleteManyArgs {
 /// `delete-rows`
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Deletes the rows after --begin, up to and including --end, whatever their labels are. The rows are
-excluded from the table's files, so deleting millions of rows takes no longer than deleting one.
+Deletes the rows after --begin, up to and including --end, whatever their labels are. One of
+--begin, --end and --all is required. The rows are excluded from the table's files, so deleting
+millions of rows takes no longer than deleting one.
 
 Examples:
   ostrakon delete-rows events --end '2025\\xff' --yes
@@ -156,7 +161,8 @@ pub(crate) struct Selection {
     /// Exclude the row of --end
     #[arg(long, requires = "end")]
     pub(crate) end_exclusive: bool,
-    /// A file with one row, or BEGIN<tab>END, per line; - for stdin. Read in parallel, in any order
+    /// Read the rows and ranges in this file, with ROW or BEGIN<tab>END per line; - for stdin. Entries are returned in
+    /// any order
     #[arg(long, value_name = "FILE")]
     pub(crate) batch: Option<PathBuf>,
     /// Only this column: FAMILY or FAMILY:QUALIFIER (repeatable)
@@ -204,8 +210,8 @@ pub(crate) struct Selection {
 
 Each line shows ROW FAMILY:QUALIFIER [VISIBILITY], a tab, and the value. Bytes that are not
 printable text are written as \\xNN, and so are spaces inside a row or column, and colons inside a
-family. With --json, text is exact, and bytes that are not UTF-8 are in base64, as
-\"value_base64\" instead of \"value\".")]
+family. With --json, text has only the escapes of JSON, and bytes that are not UTF-8 are in base64,
+as \"value_base64\" instead of \"value\".")]
 pub(crate) struct ScanArgs {
     /// The table
     #[arg(add = table_names())]
@@ -363,9 +369,9 @@ pub(crate) enum ExportFormat {
   ostrakon import copy people.csv --entries --create     imports it again
 
 The columns are row, family, qualifier, visibility, timestamp and value. In CSV and TSV, control
-characters and bytes that are not UTF-8 are written as \\xNN. In JSON lines, text is exact, and bytes
-that are not UTF-8 are in base64, as \"value_base64\" instead of \"value\". Only entries that the
-authorizations let you read are exported.
+characters and bytes that are not UTF-8 are written as \\xNN. In JSON lines, text has only the
+escapes of JSON, and bytes that are not UTF-8 are in base64, as \"value_base64\" instead of
+\"value\". Only entries that the authorizations let you read are exported.
 
 If a table file is damaged or missing, the export fails and removes the output file. With
 --skip-damaged the export continues after the rows that cannot be read. It then reports the rows

@@ -40,6 +40,8 @@ Fields and shards can be added. The index of a field cannot be changed once ther
         name: String,
     },
     /// Delete an event type with all its events
+    #[command(after_help = "Examples:
+  ostrakon events drop conn --yes")]
     Drop {
         /// The event type
         #[arg(value_name = "TYPE", add = event_types())]
@@ -67,7 +69,8 @@ Fields and shards can be added. The index of a field cannot be changed once ther
 Expressions compare a field with a value: == != < <= > >=, in ('a', 'b'), in '10.0.0.0/8',
 startswith, endswith, contains, =~ and !~ (regular expressions), exists. They are combined with
 and, or, not and parentheses. `time` is the time of the event; ago('1h') and now() are points in
-time. If an event does not have the field, != and !~ are true, and every other comparison is false.")]
+time. If an event does not have the field, != and !~ are true, and every other comparison is
+false.")]
     Query(EventsQueryArgs),
     /// Count events by time span, and plot the counts
     #[command(after_help = "Examples:
@@ -76,10 +79,10 @@ time. If an event does not have the field, != and !~ are true, and every other c
     Histogram {
         #[command(flatten)]
         question: EventsQuestion,
-        /// The time span of one bar, such as 15m, 1h or 1d
+        /// The width of a bin, which is one bar, such as 15m, 1h or 1d
         #[arg(long, value_name = "SPAN", default_value = "1h")]
         by: String,
-        /// What to count
+        /// Source of the counts [default: auto]
         #[arg(
             long,
             value_name = "PATH",
@@ -129,7 +132,13 @@ time. If an event does not have the field, != and !~ are true, and every other c
         #[command(flatten)]
         planner: EventsPlanner,
     },
-    /// Measure when an index is faster on this machine, and store the result
+    /// Measure the share of events below which the index is faster, and save it for all readers
+    #[command(after_help = "\
+The planner uses the index for conditions that are satisfied by a smaller share of the events. The
+result is saved in the store. At least 1,000 events that --auths can see are needed.
+
+Examples:
+  ostrakon events calibrate conn")]
     Calibrate {
         /// The event type
         #[arg(value_name = "TYPE", add = event_types())]
@@ -137,7 +146,14 @@ time. If an event does not have the field, != and !~ are true, and every other c
         #[command(flatten)]
         when: EventsWhen,
     },
-    /// Delete the events of a query
+    /// Delete the events that satisfy a condition
+    #[command(after_help = "\
+Only events that --auths can see are deleted. Without EXPRESSION, --from, --to and --last, these are
+all events that --auths can see.
+
+Examples:
+  ostrakon events delete conn \"service == 'dns'\" --yes
+  ostrakon events delete conn --to 2013-09-01 --yes")]
     Delete {
         #[command(flatten)]
         question: EventsQuestion,
@@ -145,12 +161,13 @@ time. If an event does not have the field, != and !~ are true, and every other c
         #[arg(short, long)]
         yes: bool,
     },
-    /// Remove events that are older than the event type's limit
+    /// Remove events that are older than `keep` of the event type
     #[command(after_help = "Examples:
   ostrakon events age-off conn --yes
   ostrakon events age-off conn --before 2015-05-17T10:05 --auths soc
 
-Only whole time bins are removed. With a bin of 1h, --before 10:05 removes the events before 10:00.")]
+Only whole time bins are removed. With a bin of 1h, --before 2015-05-17T10:05 removes the events
+before 10:00.")]
     AgeOff {
         /// The event type
         #[arg(value_name = "TYPE", add = event_types())]
@@ -174,6 +191,13 @@ Only whole time bins are removed. With a bin of 1h, --before 10:05 removes the e
         yes: bool,
     },
     /// Check that events, index and counts agree
+    #[command(after_help = "\
+Give all authorizations that occur in the labels of the type: only events that --auths can see are
+checked. All of these are checked; --from, --to, --last and --now have no effect.
+
+Examples:
+  ostrakon events check conn
+  ostrakon events check conn --auths soc,hr --json")]
     Check {
         /// The event type
         #[arg(value_name = "TYPE", add = event_types())]
@@ -182,6 +206,13 @@ Only whole time bins are removed. With a bin of 1h, --before 10:05 removes the e
         when: EventsWhen,
     },
     /// Correct index and counts to agree with the events
+    #[command(after_help = "\
+Give all authorizations that occur in the labels of the type: only events that --auths can see are
+used. All of these are checked first; --from, --to, --last and --now have no effect.
+
+Examples:
+  ostrakon events repair conn
+  ostrakon events repair conn --auths soc,hr")]
     Repair {
         /// The event type
         #[arg(value_name = "TYPE", add = event_types())]
@@ -211,10 +242,12 @@ pub(crate) struct EventsCreateArgs {
     /// The label of events
     #[arg(short = 'l', long, value_name = "LABEL")]
     pub(crate) visibility: Option<String>,
-    /// The field with the label of an event
+    /// The field with the label of an event. A record without this field gets the label of --visibility, or is rejected
+    /// if there is none
     #[arg(long, value_name = "FIELD")]
     pub(crate) visibility_field: Option<String>,
-    /// How long to keep events, such as 90d
+    /// Age above which `events age-off` removes events, such as 90d; nothing is removed automatically [default: no
+    /// limit]
     #[arg(long, value_name = "SPAN")]
     pub(crate) keep: Option<String>,
     /// What to do with records that are equal in all fields [default: merge]
@@ -240,7 +273,7 @@ pub(crate) struct EventsIngestArgs {
     /// Log files, plain or compressed with gzip or zstd, or Parquet files; - for stdin
     #[arg(required_unless_present = "follow", value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
-    /// Read the files of this directory, and what is added to them, until Ctrl-C
+    /// Read the files of this directory, and then new files and appended lines, until Ctrl-C
     #[arg(long, value_name = "DIR", conflicts_with = "files")]
     pub(crate) follow: Option<PathBuf>,
     /// With --follow: read only files whose names match this pattern, such as 'conn*.log' (repeatable)
@@ -249,7 +282,7 @@ pub(crate) struct EventsIngestArgs {
     /// With --follow: how often to check the directory
     #[arg(long, value_name = "SPAN", default_value = "1s", requires = "follow")]
     pub(crate) interval: String,
-    /// End when nothing was added for this many seconds; 0 ends after one check
+    /// End when nothing was added for this number of whole seconds; 0 ends at the first check that finds nothing new
     #[arg(
         long,
         value_name = "SECONDS",
@@ -340,7 +373,8 @@ pub(crate) struct EventsQueryArgs {
     /// Continue an earlier query; takes the `token` that it printed
     #[arg(long, value_name = "TOKEN")]
     pub(crate) resume: Option<String>,
-    /// Then find events of another type that share a value with those found (repeatable)
+    /// Collect the values of the second FIELD in the events found, and find the events of TYPE whose first FIELD has
+    /// one of them (repeatable)
     #[arg(long, value_name = "TYPE.FIELD=FIELD", value_parser = follow_up)]
     pub(crate) then: Vec<FollowUp>,
     /// Print only the number of events
@@ -354,10 +388,12 @@ pub(crate) struct EventsQueryArgs {
 #[derive(Debug, Default, Args)]
 #[command(next_help_heading = "Planner")]
 pub(crate) struct EventsPlanner {
-    /// Use the index below this share of the events, from 0 to 1, such as 0.01 [default: what `calibrate` measured, else 0.01]
+    /// Use the index if less than this share of the events matches, from 0 to 1 [default: what `calibrate` measured,
+    /// else 0.01]
     #[arg(long, value_name = "SHARE")]
     pub(crate) threshold: Option<f64>,
-    /// In an `and`, use the index also for tests that match up to this many times as many events as the most selective test; at least 1 [default: 10]
+    /// In an `and`, also look up a test in the index if it matches at most this many times the events of the most
+    /// selective test; 1 or more [default: 10]
     #[arg(long, value_name = "TIMES")]
     pub(crate) factor: Option<f64>,
     /// Approximate number of events to read in the first time window [default: 10000]
@@ -396,7 +432,7 @@ pub(crate) struct EventsQuestion {
 /// How a query finds its events.
 #[derive(Debug, Args)]
 pub(crate) struct EventsPath {
-    /// How to answer the query [default: auto]
+    /// How to find the events: by the index or by a scan [default: auto]
     #[arg(
         long,
         value_name = "PATH",
@@ -415,10 +451,10 @@ pub(crate) struct EventsWhen {
     /// Only events before this time
     #[arg(long, value_name = "TIME")]
     pub(crate) to: Option<String>,
-    /// Only events of the last time span, such as 1h or 7d
+    /// Only events within this time span before now, such as 1h or 7d
     #[arg(long, value_name = "SPAN", conflicts_with = "from")]
     pub(crate) last: Option<String>,
-    /// The time that counts as now, for reproducible reports
+    /// Time to use as the present, for reproducible reports [default: the clock]
     #[arg(long, value_name = "TIME")]
     pub(crate) now: Option<String>,
     /// Comma-separated authorizations of the reader [default: none]
@@ -493,7 +529,7 @@ impl From<EventsEqual> for EqualRecords {
 pub(crate) enum EventsRows {
     /// A line per event: the time, and name=value for each field
     Text,
-    /// Aligned columns; long values are clipped
+    /// Aligned columns; long values are cut
     Table,
     /// Comma-separated values with a header, complete
     Csv,

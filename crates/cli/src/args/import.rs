@@ -42,7 +42,7 @@ pub(crate) enum FieldType {
     Int,
     /// A 64-bit integer, 0 or more
     Uint,
-    /// A number
+    /// A number, such as 1.5, -2e10, inf or NaN
     Float,
     /// true or false, t or f, yes or no, y or n, 1 or 0
     Bool,
@@ -115,7 +115,7 @@ Each record (usually a line) becomes one mutation, which writes to one row.
            name, and the value is the field's text. --map sets the column of single fields;
            --only and --skip choose fields. With --qualifier-field, the whole record becomes one
            entry instead (see the graph below).
-  missing  a field that is empty, \\N, or equal to a text of --missing produces no entry
+  missing  a field that is empty, or equal to a text of --missing (by default \\N), produces no entry
 
 Files that are compressed with gzip or zstd are decompressed; they are recognized by their first
 bytes, not by their names. Parquet files are read too, but not from a pipe.
@@ -131,7 +131,7 @@ Examples:
   A CSV file with a header row; the label comes from a column:
     ostrakon import people people.csv --row id --visibility-field label --type age=int --create
 
-  A graph from a CSV file without a header row (from, to, and the airline as the value):
+  A graph from a CSV file without a header row (columns 3, 5 and 1: from, to, and the value):
     ostrakon import routes routes.csv --create --no-header --family edge \\
       --row 3 --qualifier-field 5 --value-field 1
 
@@ -212,7 +212,7 @@ pub(crate) struct ImportArgs {
     /// A regular expression whose named groups are the fields of --format regex
     #[arg(long, value_name = "REGEX", help_heading = "Reading")]
     pub(crate) pattern: Option<String>,
-    /// A string that marks a field as missing (repeatable) [default: empty and \N]
+    /// Text that marks a field as missing, in place of \N (repeatable) [default: \N]. An empty field is always missing
     #[arg(long = "missing", value_name = "TEXT", help_heading = "Reading")]
     pub(crate) missing: Vec<String>,
     /// The type of a field (repeatable): bytes, text, int, uint, float, bool, time or ip. A line is
@@ -319,8 +319,9 @@ pub(crate) struct ImportArgs {
     /// The field with the timestamp
     #[arg(long, value_name = "FIELD", help_heading = "Making entries")]
     pub(crate) timestamp_field: Option<String>,
-    /// Format of timestamps: seconds, millis, micros, rfc3339, or a pattern such as
-    /// '%d/%b/%Y:%H:%M:%S %z'
+    /// Format of timestamps: seconds, millis, micros, rfc3339, or a pattern such as '%d/%b/%Y:%H:%M:%S %z'
+    /// [default: seconds for zeek, rfc3339 for parquet, that of the logs for weblog; for other formats, required with
+    /// --timestamp-field and with the type time]
     #[arg(long, value_name = "FORMAT", help_heading = "Making entries")]
     pub(crate) timestamp_format: Option<String>,
 

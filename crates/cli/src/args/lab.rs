@@ -99,7 +99,7 @@ pub(crate) struct RunArgs {
         hide_possible_values = true
     )]
     pub(crate) names: Vec<String>,
-    /// Factor by which to scale entries and seconds; 1 takes one to three minutes per experiment on two processors
+    /// Factor by which to scale entries and seconds; 1 takes one to three minutes per experiment on two cores
     #[arg(
         long,
         value_name = "FACTOR",
@@ -107,7 +107,7 @@ pub(crate) struct RunArgs {
         allow_negative_numbers = true
     )]
     pub(crate) scale: f64,
-    /// How many times to measure each row
+    /// Repetitions of each measurement
     #[arg(long, value_name = "N", default_value_t = 3)]
     pub(crate) repeat: usize,
     /// Directory of the records; created if missing
@@ -123,6 +123,9 @@ pub(crate) struct RunArgs {
 
 /// `lab report`
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  ostrakon lab report records
+  ostrakon lab report records --output page.html")]
 pub(crate) struct ReportArgs {
     /// Directory of the records
     #[arg(value_name = "DIR")]
@@ -157,7 +160,7 @@ pub(crate) enum ContinuousCommand {
     BatchWalk(BatchWalkArgs),
     /// Read random ranges
     Scan(ScanTestArgs),
-    /// Read every entry, and write an entry that points back to it, as Accumulo's ContinuousMoru does
+    /// Read every entry, and write an entry that points back to it (many objects read, updated)
     Moru(MoruArgs),
     /// Find broken links and damaged entries; exits with code 0 only if there are none
     Verify(VerifyArgs),
@@ -207,11 +210,11 @@ pub(crate) struct WriterArgs {
     /// Durability of the writes [default: the table's]
     #[arg(long, value_name = "LEVEL", value_parser = durability())]
     pub(crate) durability: Option<Durability>,
-    /// Entries per round; after each round a writer waits until all are acknowledged
-    /// [default: 1M, less in short runs; 10,000 under agitate]
+    /// Entries per round; after each round, a writer waits until all are acknowledged. Runs limited by --entries use
+    /// shorter rounds [default: 1M; 10,000 under agitate]
     #[arg(long, value_name = "N", value_parser = count)]
     pub(crate) flush_interval: Option<u64>,
-    /// Number of rounds after which the lists are joined
+    /// Number of rounds before the lists are joined
     #[arg(long, value_name = "N", default_value_t = 25)]
     pub(crate) depth: u32,
     /// Leave the checksum out of values
@@ -272,7 +275,8 @@ pub(crate) struct ReaderArgs {
     /// Stop after this many seconds [default: until stopped]
     #[arg(long, value_name = "SECONDS", value_parser = seconds, allow_negative_numbers = true)]
     pub(crate) seconds: Option<f64>,
-    /// Milliseconds to pause after each step [default: 0; in an unlimited run, the pause of Accumulo's suite]
+    /// Milliseconds to pause after each step [default: 0; in a run without a limit, as in Accumulo's suite, 10 in walk
+    /// and scan, and 180,000 in batch-walk]
     #[arg(long, value_name = "MILLIS")]
     pub(crate) pause: Option<u64>,
     /// A file with comma-separated authorizations per line; each walk or scan uses a random line
@@ -345,7 +349,7 @@ pub(crate) struct MoruArgs {
         value_parser = authorizations
     )]
     pub(crate) auths: Authorizations,
-    /// Number of threads; 0 means one per processor
+    /// Number of threads; 0 means one per core
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) threads: usize,
     /// Leave the checksum out of the written values
@@ -369,7 +373,7 @@ pub(crate) struct VerifyHow {
         value_parser = authorizations
     )]
     pub(crate) auths: Authorizations,
-    /// Number of threads that scan and sort; 0 means one per processor
+    /// Number of threads that scan and sort; 0 means one per core
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) threads: usize,
     /// Memory for links; those that do not fit go to --scratch

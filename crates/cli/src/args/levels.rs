@@ -14,6 +14,8 @@ pub(crate) enum NamespaceCommand {
         name: String,
     },
     /// Delete an empty namespace
+    #[command(after_help = "Examples:
+  ostrakon namespace delete staff")]
     Delete {
         /// The namespace
         name: String,
@@ -47,7 +49,8 @@ pub(crate) enum LevelCommand {
   ostrakon config get --namespace people
   ostrakon config get split                              only names with `split` in them
 
-Shows only what is set at this level. `ostrakon table config get TABLE` shows the properties in effect.")]
+Shows only what is set at this level. `ostrakon table config get TABLE` shows the properties in
+effect for a table.")]
     Get {
         #[command(flatten)]
         level: Level,

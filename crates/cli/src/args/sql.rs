@@ -13,14 +13,18 @@ use super::values::authorizations;
 A table with a schema is a relation of records. Any other table is a relation of entries, with the
 columns row, family, qualifier, visibility, timestamp and value. cells.TABLE is the relation of
 entries for every table. An event type is events.TYPE. A file is named by its path, in quotes.
-EXPLAIN shows which rows and columns a query reads. Without statements and files, statements are
-read from stdin; if stdin is a terminal, a prompt with completion and history opens, where \\? shows
-help.
+EXPLAIN shows which rows and columns a query reads.
+
+Without statements and files, statements are read from stdin. If stdin is a terminal, a prompt with
+completion and history opens, where \\? shows help.
+
 All statements are parsed before the first one runs. The first one that then fails sets the exit
 code, and those after it are not run.
 
+With --memory, the store and the query get one half each.
+
 Examples:
-  ostrakon sql 'SELECT row, value FROM people WHERE family = '\\''contact'\\'' LIMIT 10'
+  ostrakon sql \"SELECT row, value FROM people WHERE family = 'contact' LIMIT 10\"
   ostrakon sql -c 'CREATE TABLE city (name VARCHAR, people BIGINT, PRIMARY KEY (name))'
   ostrakon sql -c \"INSERT INTO city SELECT * FROM 'city.csv'\"
   ostrakon sql -f report.sql --format parquet --output report.parquet")]
@@ -46,7 +50,7 @@ pub(crate) struct SqlArgs {
     /// The label of records that are written without a label of their own
     #[arg(
         long,
-        value_name = "EXPRESSION",
+        value_name = "LABEL",
         default_value = "",
         hide_default_value = true
     )]

@@ -19,11 +19,12 @@ pub(crate) struct CheckpointArgs {
 /// `repair-log`
 #[derive(Debug, Args)]
 #[command(after_help = "\
-A store whose log is damaged, or lacks a segment, does not open for writing. First put the segments
-back if a copy of them exists. If none does, this command accepts the loss: each table keeps what
---allow-damage reads, and the log continues behind the damage. Writes that followed the damage are
-lost too, in every table that the damage may concern, because without a lost delete they could bring
-deleted entries back. The old segments are moved to the directory `lost` in the store's directory.
+A store whose log is damaged, or lacks a segment, does not open for writing. First put the
+segments back if a copy of them exists. If none does, this command accepts the loss: each table
+keeps what --allow-damage reads, and the log continues behind the damage. In every table that may
+have had writes in the damaged part, later writes are dropped too: a delete may have been lost, and
+the later writes could make deleted entries visible again. The old segments are moved to the
+directory `lost` in the store's directory.
 
 Examples:
   ostrakon check                                     names the damaged segments
@@ -42,7 +43,7 @@ pub(crate) struct RepairLogArgs {
   ostrakon iterators RegExFilter org.apache.accumulo.core.iterators.user.VersioningIterator
   ostrakon iterators --constraints
 
-The exit code is 2 if the store does not have one of the classes.")]
+The store of --data must exist. The exit code is 2 if it does not have one of the classes.")]
 pub(crate) struct IteratorsArgs {
     /// The classes, with or without their package [default: all]
     #[arg(value_name = "CLASS")]

@@ -13,7 +13,12 @@ pub(crate) enum TableCommand {
     /// Create a table
     Create(CreateArgs),
     /// Delete tables and everything in them
-    #[command(visible_aliases = ["drop", "rm"])]
+    #[command(
+        visible_aliases = ["drop", "rm"],
+        after_help = "Examples:
+  ostrakon table delete people --yes
+  ostrakon table delete people codes --yes"
+    )]
     Delete {
         /// The tables
         #[arg(required = true, value_name = "TABLE", add = table_names())]
@@ -34,8 +39,8 @@ pub(crate) enum TableCommand {
     /// List the tables
     #[command(visible_alias = "ls")]
     List {
-        /// Also show id, state, time type, tablets, files, entries and bytes in files, and entries in
-        /// memory
+        /// Also show id, state, time type, number of tablets and files, all entries, entries that are only in
+        /// memory, and size of the files
         #[arg(short, long)]
         long: bool,
     },
@@ -59,8 +64,8 @@ pub(crate) enum TableCommand {
         /// The table [default: all tables]
         #[arg(add = table_names())]
         table: Option<String>,
-        /// First flush the memory and read from each tablet, because a command that has just opened
-        /// the store has not done so yet
+        /// First flush the data in memory and read from each tablet, to find problems; a newly started command knows
+        /// none
         #[arg(long = "try")]
         tried: bool,
     },
@@ -68,8 +73,8 @@ pub(crate) enum TableCommand {
     #[command(after_help = "Examples:
   ostrakon table restore-file backups/monday/files/0000000000000012.sorted
 
-The file is verified first. It must be undamaged, and have the number and the content of the lost
-file.")]
+The file is verified first. It must be undamaged, and have the number and the content of the
+lost file.")]
     RestoreFile {
         /// The file in the checkpoint
         #[arg(value_name = "FILE")]
@@ -80,9 +85,9 @@ file.")]
   ostrakon export people rest.jsonl --skip-damaged         first, keep the rows that can be read
   ostrakon table drop-file files/0000000000000012.sorted
 
-The entries of the file are lost. Older versions of their cells, and entries that a delete marker in
-the file hid, can be read again. What is left of the file is moved to the directory `lost` in the
-store's directory. A file that is undamaged is not dropped.")]
+The entries of the file are lost. Older versions of their cells, and entries that a delete marker
+in the file hid, can be read again. What is left of the file is moved to the directory `lost` in
+the store's directory. A file that is undamaged is not dropped.")]
     DropFile {
         /// The file, as `check` names it
         #[arg(value_name = "FILE")]
@@ -130,7 +135,7 @@ store's directory. A file that is undamaged is not dropped.")]
         #[arg(value_name = "ROW", required = true)]
         rows: Vec<Bytes>,
     },
-    /// Write the memory of a table to files
+    /// Write the unflushed data of a table to files
     Flush {
         /// The table
         #[arg(add = table_names())]
@@ -232,7 +237,7 @@ pub(crate) struct CompactArgs {
         value_parser = iterator
     )]
     pub(crate) iterators: Vec<IteratorSetting>,
-    /// Do not flush the memory first
+    /// Do not flush the data in memory first
     #[arg(long)]
     pub(crate) no_flush: bool,
     /// Not possible on the command line; says why
@@ -272,7 +277,7 @@ pub(crate) struct ImportDirectoryArgs {
     /// Leave the files in the directory, and copy them
     #[arg(long, conflicts_with = "keep")]
     pub(crate) copy: bool,
-    /// Check the order, the counts and the filter of every file too, which decodes every entry and takes longer
+    /// Also decode every entry, and check the order, the counts and the filter of each file (slower)
     #[arg(long)]
     pub(crate) verify: bool,
     /// Accept a directory without files
@@ -282,6 +287,9 @@ pub(crate) struct ImportDirectoryArgs {
 
 /// `table clone`
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  ostrakon table clone people people_copy
+  ostrakon table clone people tried --property table.durability=none --offline")]
 pub(crate) struct CloneArgs {
     /// The table to copy
     #[arg(add = table_names())]

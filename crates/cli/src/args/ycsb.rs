@@ -38,7 +38,7 @@ pub(crate) enum WritesChoice {
 pub(crate) struct YcsbLoadArgs {
     #[command(flatten)]
     pub(crate) common: YcsbArgs,
-    /// Number of rows at which a new table is split: one less than its tablets
+    /// Number of split points of a new table, spread evenly over the row range; the table has one tablet more
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) splits: usize,
     /// What to do after the last record; not measured
@@ -71,7 +71,7 @@ pub(crate) struct YcsbArgs {
     #[arg(long, value_name = "FAMILY", default_value = "ycsb")]
     pub(crate) family: String,
     /// Label of every entry written
-    #[arg(long, value_name = "EXPRESSION", value_parser = label)]
+    #[arg(long, value_name = "LABEL", value_parser = label)]
     pub(crate) visibility: Option<VisibilityExpression>,
     /// Comma-separated authorizations of the reader [default: none]
     #[arg(

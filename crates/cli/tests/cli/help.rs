@@ -86,6 +86,12 @@ const BEFORE: &[(&str, &str)] = &[
         "sed -i.old '/^keep/d' conn.toml; echo 'keep = \"90d\"' | cat - conn.toml > kept.toml
          ostrakon events edit conn --schema kept.toml",
     ),
+    (
+        "ostrakon events calibrate conn",
+        r#"cp conn.log more.log
+         for i in $(seq 1000 1999); do printf '137928%d.5\tC\t10.0.0.1\t10.0.0.2\t53\tdns\n' $i; done >> more.log
+         ostrakon events ingest conn more.log"#,
+    ),
     ("ostrakon checkpoint backups/monday", "mkdir backups"),
     (
         "ostrakon --data backups/monday",

@@ -87,7 +87,7 @@ const EXPERIMENTS: &[Experiment] = &[
     },
     Experiment {
         name: "sen2013-table-12",
-        description: "verification of the whole table, in plenty of memory and in little",
+        description: "verification of the whole table, with much memory and with little",
         citation: sen2013::CITATION,
         plan: sen2013::table_12,
     },
@@ -117,7 +117,7 @@ const EXPERIMENTS: &[Experiment] = &[
     },
     Experiment {
         name: "sawyer2013-figure-7",
-        description: "index, then events, by parallel clients",
+        description: "index lookup followed by reading the events, by parallel clients",
         citation: sawyer2013::CITATION,
         plan: sawyer2013::figure_7,
     },
@@ -175,7 +175,7 @@ const EXPERIMENTS: &[Experiment] = &[
     },
     Experiment {
         name: "kepner2014-figure-4",
-        description: "how many vertices of a Kronecker graph have how many edges",
+        description: "degree distribution of a Kronecker graph",
         citation: kepner2014::CITATION,
         plan: kepner2014::figure_4,
     },
