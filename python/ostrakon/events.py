@@ -596,10 +596,12 @@ def _when(argument: str, moment: When | None) -> str | None:
 
 
 def _explained(plan: Mapping[str, Any]) -> str:
+    moments = (plan["from"], plan["to"])
+    times = "all" if moments == ("unbounded", "unbounded") else "{} to {}".format(*moments)
     lines = [
         f"path       {plan['path']}",
         f"because    {plan['reason']}",
-        f"times      {plan['from']} to {plan['to']}",
+        f"times      {times}",
         f"events     {plan['events']:,} in these times, about {plan['estimate']:,} to read",
     ]
     for test, events, used in plan["tests"]:

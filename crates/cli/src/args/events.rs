@@ -193,7 +193,7 @@ before 10:00.")]
     /// Check that events, index and counts agree
     #[command(after_help = "\
 Give all authorizations that occur in the labels of the type: only events that --auths can see are
-checked. All of these are checked; --from, --to, --last and --now have no effect.
+checked.
 
 Examples:
   ostrakon events check conn
@@ -203,12 +203,12 @@ Examples:
         #[arg(value_name = "TYPE", add = event_types())]
         name: String,
         #[command(flatten)]
-        when: EventsWhen,
+        reader: EventsReader,
     },
     /// Correct index and counts to agree with the events
     #[command(after_help = "\
 Give all authorizations that occur in the labels of the type: only events that --auths can see are
-used. All of these are checked first; --from, --to, --last and --now have no effect.
+used.
 
 Examples:
   ostrakon events repair conn
@@ -218,7 +218,7 @@ Examples:
         #[arg(value_name = "TYPE", add = event_types())]
         name: String,
         #[command(flatten)]
-        when: EventsWhen,
+        reader: EventsReader,
     },
 }
 
@@ -442,6 +442,22 @@ pub(crate) struct EventsPath {
     pub(crate) path: QueryPath,
 }
 
+/// The reader.
+#[derive(Debug, Args)]
+pub(crate) struct EventsReader {
+    /// Comma-separated authorizations of the reader [default: none]
+    #[arg(
+        short = 's',
+        long = "auths",
+        visible_alias = "authorizations",
+        value_name = "NAMES",
+        default_value = "",
+        hide_default_value = true,
+        value_parser = authorizations
+    )]
+    pub(crate) authorizations: Authorizations,
+}
+
 /// The time, and the reader.
 #[derive(Debug, Args)]
 pub(crate) struct EventsWhen {
@@ -457,17 +473,8 @@ pub(crate) struct EventsWhen {
     /// Time to use as the present, for reproducible reports [default: the clock]
     #[arg(long, value_name = "TIME")]
     pub(crate) now: Option<String>,
-    /// Comma-separated authorizations of the reader [default: none]
-    #[arg(
-        short = 's',
-        long = "auths",
-        visible_alias = "authorizations",
-        value_name = "NAMES",
-        default_value = "",
-        hide_default_value = true,
-        value_parser = authorizations
-    )]
-    pub(crate) authorizations: Authorizations,
+    #[command(flatten)]
+    pub(crate) reader: EventsReader,
 }
 
 /// A format of log files.

@@ -25,7 +25,7 @@ pub(crate) use entries::{
 };
 pub(crate) use events::{
     EventsCommand, EventsCreateArgs, EventsIngestArgs, EventsPlanner, EventsQueryArgs,
-    EventsQuestion, EventsRows, EventsSource, EventsWhen, QueryPath,
+    EventsQuestion, EventsReader, EventsRows, EventsSource, EventsWhen, QueryPath,
 };
 pub(crate) use import::{FieldType, ImportArgs, ImportFormat};
 pub(crate) use lab::{

@@ -97,9 +97,10 @@ pub(super) fn iterators(source: &dyn Source, args: &IteratorsArgs, out: &mut Out
                 format!("the store has no such {word} class"),
             );
             let failure = Failure::from(failure.with("class", name));
-            return Err(failure.next(
-                "run `ostrakon iterators`, or `ostrakon iterators --constraints`, to list the classes",
-            ));
+            return Err(failure.next(match args.constraints {
+                true => "run `ostrakon iterators --constraints` to list the classes",
+                false => "run `ostrakon iterators` to list the classes",
+            }));
         };
         if out.is_json() {
             let object = json!({

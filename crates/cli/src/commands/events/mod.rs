@@ -136,7 +136,7 @@ fn on_store(store: &EventStore, command: EventsCommand, out: &mut Output) -> Res
             authorizations,
             yes,
         } => types::age_off(store, &name, before.as_deref(), (authorizations, yes), out),
-        EventsCommand::Check { name, when } => query::check(store, &name, &when, out),
-        EventsCommand::Repair { name, when } => query::repair(store, &name, &when, out),
+        EventsCommand::Check { name, reader } => query::check(store, &name, reader, out),
+        EventsCommand::Repair { name, reader } => query::repair(store, &name, reader, out),
     }
 }

@@ -15,7 +15,7 @@ use super::logs::now;
 use super::show::{actual_text, plan_json, plan_text, plot, with_empty_bins};
 use super::types::moment;
 use crate::args::{
-    EventsPlanner, EventsQueryArgs, EventsQuestion, EventsRows, EventsWhen, QueryPath,
+    EventsPlanner, EventsQueryArgs, EventsQuestion, EventsReader, EventsRows, EventsWhen, QueryPath,
 };
 use crate::commands::confirm::confirm;
 use crate::failure::{Failure, Result};
@@ -297,10 +297,10 @@ pub(super) fn delete(
 pub(super) fn check(
     store: &EventStore,
     name: &str,
-    when: &EventsWhen,
+    reader: EventsReader,
     out: &mut Output,
 ) -> Result<()> {
-    let check = store.check(&asked(name, None, when)?)?;
+    let check = store.check(&all_of(name, reader))?;
     let object = json!({
         "type": name, "events": check.events, "index_entries": check.index_entries, "counts": check.counts,
         "disagreements": disagreements(&check), "unknown_batches": check.unknown_batches,
@@ -348,10 +348,10 @@ pub(super) fn check(
 pub(super) fn repair(
     store: &EventStore,
     name: &str,
-    when: &EventsWhen,
+    reader: EventsReader,
     out: &mut Output,
 ) -> Result<()> {
-    let query = asked(name, None, when)?;
+    let query = all_of(name, reader);
     let taken_in = store.recover(name)?;
     let found = store.check(&query)?;
     let repaired = store.repair(&query, &found)?;
@@ -438,11 +438,20 @@ fn asked(name: &str, expression: Option<&str>, when: &EventsWhen) -> Result<Quer
         condition: parse_condition(expression.unwrap_or_default(), now)?,
         from,
         to,
-        authorizations: when.authorizations.clone(),
+        authorizations: when.reader.authorizations.clone(),
         ..Query::default()
     };
     query.check_times()?;
     Ok(query)
+}
+
+/// All events of a type that the reader sees.
+fn all_of(name: &str, reader: EventsReader) -> Query {
+    Query {
+        event_type: name.to_owned(),
+        authorizations: reader.authorizations,
+        ..Query::default()
+    }
 }
 
 /// Lets Ctrl-C end the query.

@@ -106,7 +106,10 @@ pub(super) fn plan_text(plan: &Explanation) -> String {
     let mut lines = vec![
         format!("path       {}", plan.path),
         format!("because    {}", plan.reason),
-        format!("times      {} to {}", plan.times.0, plan.times.1),
+        match plan.times.0 == "unbounded" && plan.times.1 == "unbounded" {
+            true => "times      all".to_owned(),
+            false => format!("times      {} to {}", plan.times.0, plan.times.1),
+        },
         format!(
             "events     {} in these times, about {} to read",
             grouped(plan.total),
