@@ -179,7 +179,7 @@ const INSTEAD: &[(&str, &str)] = &[
         "$(ls backups/monday/files | head -n 1)",
     ),
     ("drop-file files", "drop-file --yes files"),
-    ("--auths soc", "--auths soc --yes"),
+    ("10:05 --auths soc", "10:05 --auths soc --yes"),
 ];
 
 /// Examples that other tests run, or that take too long.
