@@ -49,8 +49,8 @@ pub(crate) enum Step {
     YcsbLoad,
     /// Workload C on the files of `YcsbLoad`.
     YcsbRead,
-    /// Touches memory; it is free again when the process ends. Measures nothing.
-    Touch,
+    /// Touches so many bytes of memory, which are free again when the process ends. Measures nothing.
+    Touch(u64),
 }
 
 impl Step {
@@ -72,7 +72,10 @@ pub(crate) fn ask(job: &Job) -> Outcome<Vec<Figure>> {
     // The host of a virtual machine may have reclaimed free memory, and returns it slowly. A run after a process that
     // used much memory would have an advantage.
     spawn(&Job {
-        step: Step::Touch,
+        step: Step::Touch(works::touched_bytes(
+            job.entries,
+            matches!(job.step, Step::YcsbLoad | Step::YcsbRead),
+        )),
         ..job.clone()
     })?;
     spawn(job)

@@ -284,7 +284,7 @@ fn conditions(options: &Options, engines: &[EngineKind]) -> Vec<String> {
              were synced and {} of memory were touched and freed, so that no engine waits for a \
              host that took it back.",
             options.repetitions(),
-            mib(touched_bytes(options.entries()))
+            mib(touched_bytes(options.entries(), options.ycsb))
         ),
     ];
     if options.ycsb {

@@ -31,8 +31,8 @@ pub(crate) fn run(job: &Job) -> Outcome<Vec<Figure>> {
         Step::Memory => memory::run(job),
         Step::YcsbLoad => ycsb::load(job),
         Step::YcsbRead => ycsb::read(job),
-        Step::Touch => {
-            machine::touch_memory(job.entries);
+        Step::Touch(bytes) => {
+            machine::touch_memory(bytes);
             Ok(Vec::new())
         }
     }

@@ -11,14 +11,15 @@ pub(super) fn peak_resident_bytes() -> u64 {
     kib.unwrap_or(0) * 1024
 }
 
-/// About the memory of a run with this many entries, and at most what most machines have free.
-pub(crate) fn touched_bytes(entries: u64) -> u64 {
-    entries.saturating_mul(512).min(2 << 30)
+/// About the memory of a run with this many entries, or records of YCSB, and at most what most machines have free.
+pub(crate) fn touched_bytes(entries: u64, are_records: bool) -> u64 {
+    let each = if are_records { 4096 } else { 512 };
+    entries.saturating_mul(each).min(2 << 30)
 }
 
-/// Touches the memory of a run once, so that the system has it ready.
-pub(super) fn touch_memory(entries: u64) {
-    let bytes = usize::try_from(touched_bytes(entries)).unwrap_or(0);
+/// Touches memory once, so that the system has it ready for a run.
+pub(super) fn touch_memory(bytes: u64) {
+    let bytes = usize::try_from(bytes).unwrap_or(0);
     std::hint::black_box(vec![1_u8; bytes]);
 }
 
