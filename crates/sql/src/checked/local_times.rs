@@ -1,7 +1,7 @@
 //! Times whose order is not that of the times that they are made of. `CAST(t AS TIME)` begins again with the next day, and the
 //! time in a place goes back when its summer ends. The engine takes every cast from a type of times to another one, and
-//! `date_trunc`, for functions that keep the order, and does not sort or group by it again. A cast of a time without a zone to
-//! one of a place it leaves out of a comparison with a constant, as if the time were in UTC.
+//! `date_trunc`, for functions that keep the order, and does not sort or group by it again. A cast between a time without a
+//! zone and one of another zone than UTC it leaves out of a comparison with a constant, as if the time were in UTC.
 
 use std::sync::{Arc, LazyLock};
 
@@ -51,22 +51,35 @@ fn loses_order(value: &Expr, kind: &DataType, schema: &DFSchema) -> bool {
     };
     // Between two zones, the moments stay.
     match has_zone(kind) {
-        true => is_local(kind) && !has_zone(&source),
-        false => is_local(&source) && kind.is_temporal(),
+        true => is_apart(kind) && !has_zone(&source),
+        false => is_apart(&source) && kind.is_temporal(),
     }
 }
 
 fn has_zone(kind: &DataType) -> bool {
-    matches!(kind, DataType::Timestamp(_, Some(_)))
+    zone_of(kind).is_some()
 }
 
 /// Whether a type has times of a place, whose distance from UTC changes.
 fn is_local(kind: &DataType) -> bool {
-    let DataType::Timestamp(_, Some(zone)) = kind else {
-        return false;
-    };
-    let is_offset = zone.starts_with(['+', '-']);
-    !is_offset && !["UTC", "Etc/UTC", "GMT", "Z"].contains(&&**zone)
+    zone_of(kind).is_some_and(|zone| is_apart(kind) && !zone.starts_with(['+', '-']))
+}
+
+/// Whether a type has times with a distance from UTC, even if it is always the same.
+fn is_apart(kind: &DataType) -> bool {
+    zone_of(kind).is_some_and(|zone| match zone.strip_prefix(['+', '-']) {
+        Some(offset) => offset
+            .chars()
+            .any(|digit| digit.is_ascii_digit() && digit != '0'),
+        None => !["UTC", "Etc/UTC", "GMT", "Z"].contains(&zone),
+    })
+}
+
+fn zone_of(kind: &DataType) -> Option<&str> {
+    match kind {
+        DataType::Timestamp(_, zone) => zone.as_deref(),
+        _ => None,
+    }
 }
 
 static LOCAL_TIME: LazyLock<Arc<ScalarUDF>> =

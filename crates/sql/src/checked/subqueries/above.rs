@@ -21,7 +21,7 @@ pub(super) fn raised(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
 }
 
 /// Whether the condition of a join names columns of an outer query.
-pub(super) fn names_outer(join: &Join) -> bool {
+fn names_outer(join: &Join) -> bool {
     let mut pairs = join.on.iter().flat_map(|(left, right)| [left, right]);
     join.filter.as_ref().is_some_and(Expr::contains_outer) || pairs.any(Expr::contains_outer)
 }

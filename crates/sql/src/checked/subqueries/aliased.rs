@@ -20,6 +20,7 @@ pub(super) fn raised(plan: LogicalPlan, number: &mut usize) -> Result<Transforme
     plan.transform_up(|node| match node {
         LogicalPlan::SubqueryAlias(alias) => above_alias(alias, number),
         LogicalPlan::Join(join) => above_join(join, number),
+        LogicalPlan::Filter(filter) if has_query(&filter.predicate) => above_filter(filter, number),
         node => Ok(Transformed::no(node)),
     })
 }
@@ -30,6 +31,23 @@ fn above_join(join: Join, number: &mut usize) -> Result<Transformed<LogicalPlan>
     match conditions.is_empty() {
         true => Ok(Transformed::no(join)),
         false => filtered(join, conditions).map(Transformed::yes),
+    }
+}
+
+/// IN and EXISTS become joins.
+fn above_filter(filter: Filter, number: &mut usize) -> Result<Transformed<LogicalPlan>> {
+    let columns = filter.input.schema().columns().into_iter();
+    let columns: Vec<_> = columns.map(Expr::Column).collect();
+    let (input, raised) = without_conditions(Arc::unwrap_or_clone(filter.input), number)?;
+    let is_raised = !raised.is_empty();
+    let conditions = std::iter::once(filter.predicate).chain(raised).collect();
+    let filter = filtered(input, conditions)?;
+    match is_raised {
+        true => {
+            let plan = LogicalPlanBuilder::from(filter).project(columns)?.build()?;
+            Ok(Transformed::yes(plan))
+        }
+        false => Ok(Transformed::no(filter)),
     }
 }
 

@@ -1,12 +1,12 @@
 //! Refuses what the engine would compute for other rows of the outer query.
 
-use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::common::{Result, plan_err};
 use datafusion::logical_expr::{
-    Aggregate, Expr, JoinType, Limit, LogicalPlan, SkipType, SubqueryAlias,
+    Aggregate, Expr, Join, JoinType, Limit, LogicalPlan, SkipType, SubqueryAlias,
 };
 
-use super::{above, has_one_row, lateral};
+use super::levels::{Known, any_node, is_correlated_with, is_outer};
+use super::{has_one_row, lateral};
 
 /// How a subquery is used.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -31,14 +31,25 @@ impl Role {
 
 /// Refuses what the engine would compute for other rows. `is_top` holds as long as nothing above selects rows.
 pub(super) fn check(plan: &LogicalPlan, is_top: bool, role: Role) -> Result<()> {
-    if !is_correlated(plan)? {
+    check_part(plan, is_top, role, &mut Known::new())
+}
+
+fn check_part<'a>(
+    plan: &'a LogicalPlan,
+    is_top: bool,
+    role: Role,
+    known: &mut Known<'a>,
+) -> Result<()> {
+    if !is_correlated_with(plan, known)? {
         return Ok(());
     }
     match plan {
-        LogicalPlan::Projection(_) | LogicalPlan::Sort(_) => check_inputs(plan, is_top, role),
+        LogicalPlan::Projection(_) | LogicalPlan::Sort(_) => {
+            check_inputs(plan, is_top, role, known)
+        }
         LogicalPlan::SubqueryAlias(alias) => {
-            check_inputs(plan, is_top, role)?;
-            match role != Role::Unknown && loses_column(alias)? {
+            check_inputs(plan, is_top, role, known)?;
+            match role != Role::Unknown && loses_column(alias, known)? {
                 true => plan_err!(
                     "a query in the FROM clause of a subquery compares a column of the outer query with one that it does not \
                      return: select this column and group by it, or write a join"
@@ -48,49 +59,71 @@ pub(super) fn check(plan: &LogicalPlan, is_top: bool, role: Role) -> Result<()> 
         }
         LogicalPlan::Distinct(_) if role.is_one_row() && !has_one_row(plan) => refuse("DISTINCT"),
         LogicalPlan::Filter(filter) => {
-            let is_own = !filter.predicate.contains_outer();
-            check_inputs(plan, is_top && is_own && role == Role::Unknown, role)
+            let is_own = !is_outer(&filter.predicate, known)?;
+            let is_top = is_top && is_own && role == Role::Unknown;
+            check_inputs(plan, is_top, role, known)
         }
         LogicalPlan::Limit(limit) => match role {
             // The engine refuses it.
             Role::Unknown | Role::Value | Role::Lateral => Ok(()),
-            Role::Exists if is_top && skips_nothing(limit)? => check_inputs(plan, true, role),
+            Role::Exists if is_top && skips_nothing(limit)? => {
+                check_inputs(plan, true, role, known)
+            }
             _ => refuse("LIMIT or OFFSET"),
         },
-        LogicalPlan::Window(window) if is_correlated(&window.input)? => refuse("a window function"),
+        LogicalPlan::Window(window) if is_correlated_with(&window.input, known)? => {
+            refuse("a window function")
+        }
         LogicalPlan::Aggregate(aggregate) if has_total(aggregate) => {
             let is_kept = is_top && role.is_one_row() && aggregate.group_expr.is_empty();
-            if !is_kept && is_correlated(&aggregate.input)? {
+            if !is_kept && is_correlated_with(&aggregate.input, known)? {
                 return refuse("an aggregate without GROUP BY");
             }
-            check_inputs(plan, false, role)
+            check_inputs(plan, false, role, known)
         }
-        LogicalPlan::Join(join) => {
-            if above::names_outer(join) {
-                return plan_err!(
-                    "the ON clause of an outer join in a subquery cannot name columns of the outer query: name them in the \
-                     WHERE clause of the subquery, if that means the same, or write a join"
-                );
-            }
-            let (left, right) = keeps_sides(join.join_type);
-            for (side, is_kept) in [(&join.left, left), (&join.right, right)] {
-                if !is_kept && lateral(side).is_none() && is_correlated(side)? {
-                    return plan_err!(
-                        "a query on the side of an outer join whose rows may be missing cannot name columns of the outer \
-                         query: name them in the WHERE clause of the subquery, if that means the same, or write a join"
-                    );
-                }
-            }
-            check_inputs(plan, false, role)
-        }
-        _ => check_inputs(plan, false, role),
+        LogicalPlan::Join(join) => check_join(join, role, known),
+        _ => check_inputs(plan, false, role, known),
     }
 }
 
+fn check_join<'a>(join: &'a Join, role: Role, known: &mut Known<'a>) -> Result<()> {
+    let pairs = join.on.iter().flat_map(|(left, right)| [left, right]);
+    for condition in pairs.chain(&join.filter) {
+        if is_outer(condition, known)? {
+            return plan_err!(
+                "the ON clause of an outer join in a subquery cannot name columns of the outer query: name them in the \
+                 WHERE clause of the subquery, if that means the same, or write a join"
+            );
+        }
+    }
+    let (left, right) = keeps_sides(join.join_type);
+    let sides = [
+        (&join.left, &join.right, left),
+        (&join.right, &join.left, right),
+    ];
+    for (side, other, is_kept) in sides {
+        let is_lateral = lateral(side).is_some();
+        if !is_kept && !is_lateral && is_correlated_with(side, known)? {
+            return plan_err!(
+                "a query on the side of an outer join whose rows may be missing cannot name columns of the outer query: \
+                 name them in the WHERE clause of the subquery, if that means the same, or write a join"
+            );
+        }
+        let before = known.len();
+        if is_lateral {
+            known.push(other.schema());
+        }
+        let checked = check_part(side, false, role, known);
+        known.truncate(before);
+        checked?;
+    }
+    Ok(())
+}
+
 /// Whether a query in FROM has a correlated condition of a column that it does not return.
-fn loses_column(alias: &SubqueryAlias) -> Result<bool> {
-    alias.input.exists(|node| match node {
-        LogicalPlan::Filter(filter) if filter.predicate.contains_outer() => {
+fn loses_column<'a>(alias: &'a SubqueryAlias, known: &mut Known<'a>) -> Result<bool> {
+    any_node(&alias.input, known, &mut |node, known| match node {
+        LogicalPlan::Filter(filter) if is_outer(&filter.predicate, known)? => {
             let columns = filter.predicate.column_refs();
             let returned = alias.schema.fields();
             Ok(columns.iter().any(|column| {
@@ -116,10 +149,15 @@ pub(super) fn keeps_sides(kind: JoinType) -> (bool, bool) {
     }
 }
 
-fn check_inputs(plan: &LogicalPlan, is_top: bool, role: Role) -> Result<()> {
+fn check_inputs<'a>(
+    plan: &'a LogicalPlan,
+    is_top: bool,
+    role: Role,
+    known: &mut Known<'a>,
+) -> Result<()> {
     plan.inputs()
         .into_iter()
-        .try_for_each(|input| check(input, is_top, role))
+        .try_for_each(|input| check_part(input, is_top, role, known))
 }
 
 fn skips_nothing(limit: &Limit) -> Result<bool> {
@@ -129,19 +167,6 @@ fn skips_nothing(limit: &Limit) -> Result<bool> {
 /// Whether the aggregate may have a row for an input without rows.
 pub(in crate::checked) fn has_total(aggregate: &Aggregate) -> bool {
     matches!(aggregate.group_expr.as_slice(), [] | [Expr::GroupingSet(_)])
-}
-
-/// Whether the query names columns of an outer query.
-pub(super) fn is_correlated(plan: &LogicalPlan) -> Result<bool> {
-    let mut found = false;
-    plan.apply(|node| {
-        found |= node.contains_outer_reference();
-        Ok(match found {
-            true => TreeNodeRecursion::Stop,
-            false => TreeNodeRecursion::Continue,
-        })
-    })?;
-    Ok(found)
 }
 
 fn refuse<T>(what: &str) -> Result<T> {

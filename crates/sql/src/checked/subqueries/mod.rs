@@ -4,6 +4,7 @@
 //! * A query that names columns of the outer query (a correlated one) is evaluated for all rows of the outer query at
 //!   once. That moves its conditions to the join. An aggregate without GROUP BY, a window function or a LIMIT below
 //!   would then be computed for other rows.
+//! * Columns of a relation before LATERAL are not those of the outer query ([`levels`]).
 //! * Its conditions in ON stand above the join ([`above`]), and those of queries in FROM above these ([`aliased`]); a
 //!   condition below the side of an outer join whose rows may be missing is refused ([`check`]).
 //! * An equality of such a query with a computed value becomes one of columns ([`computed`]).
@@ -20,6 +21,7 @@ mod check;
 mod computed;
 mod empty;
 mod having;
+mod levels;
 mod marks;
 mod membership;
 mod repeated;
@@ -38,7 +40,8 @@ use datafusion::logical_expr::{
 use datafusion::optimizer::AnalyzerRule;
 
 use super::expressions::{replace_in, with_new_schemas};
-use check::{Role, check, is_correlated, keeps_sides};
+use check::{Role, check, keeps_sides};
+use levels::is_correlated;
 use membership::Membership;
 
 pub(super) use check::has_total;

@@ -11,6 +11,7 @@ use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::common::{Column, Result, plan_err};
 use datafusion::logical_expr::{Expr, Filter, LogicalPlan, LogicalPlanBuilder, Subquery};
 
+use super::levels::{Known, any_node, is_outer};
 use super::{above, aliased};
 
 /// Gives the columns of a subquery's correlated conditions their own names where others have the same.
@@ -19,13 +20,22 @@ pub(super) fn with_own_names(
     number: &mut usize,
 ) -> Result<Transformed<Subquery>> {
     let raised = above::raised(LogicalPlan::clone(&subquery.subquery))?
-        .transform_data(|plan| aliased::raised(plan, number))?;
+        .transform_data(|plan| aliased::raised(plan, number))?
+        .transform_data(joined)?;
     let mut names = computed_names(&raised.data)?;
     names.extend(repeated_names(&raised.data)?);
-    let is_hidden = raised.data.exists(|node| match node {
-        LogicalPlan::SubqueryAlias(alias) => alias.input.exists(|node| Ok(names_any(node, &names))),
-        _ => Ok(false),
-    })?;
+    let is_hidden = any_node(
+        &raised.data,
+        &mut Known::new(),
+        &mut |node, known| match node {
+            LogicalPlan::SubqueryAlias(alias) => {
+                any_node(&alias.input, known, &mut |node, known| {
+                    names_any(node, known, &names)
+                })
+            }
+            _ => Ok(false),
+        },
+    )?;
     if is_hidden {
         return plan_err!(
             "a query in the FROM clause of a subquery compares a column of the outer query with one whose name other columns \
@@ -46,13 +56,32 @@ pub(super) fn with_own_names(
     }
 }
 
+/// Conditions that stand on one another as one. The engine remembers the columns of a subquery's conditions by the plan
+/// below them, and those of several for one plan are lost.
+fn joined(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
+    plan.transform_up(|node| match node {
+        LogicalPlan::Filter(above) => match &*above.input {
+            LogicalPlan::Filter(below)
+                if above.predicate.contains_outer() || below.predicate.contains_outer() =>
+            {
+                let both = below.predicate.clone().and(above.predicate);
+                let filter = Filter::try_new(both, Arc::clone(&below.input))?;
+                Ok(Transformed::yes(LogicalPlan::Filter(filter)))
+            }
+            _ => Ok(Transformed::no(LogicalPlan::Filter(above))),
+        },
+        node => Ok(Transformed::no(node)),
+    })
+}
+
 /// Whether a node is a correlated condition of columns with these names.
-fn names_any(node: &LogicalPlan, names: &HashSet<String>) -> bool {
+fn names_any(node: &LogicalPlan, known: &Known<'_>, names: &HashSet<String>) -> Result<bool> {
     let LogicalPlan::Filter(filter) = node else {
-        return false;
+        return Ok(false);
     };
     let columns = filter.predicate.column_refs();
-    filter.predicate.contains_outer() && columns.iter().any(|column| names.contains(&column.name))
+    let is_any = columns.iter().any(|column| names.contains(&column.name));
+    Ok(is_any && is_outer(&filter.predicate, known)?)
 }
 
 /// The names that several columns of a node have, anywhere in a plan.

@@ -162,7 +162,11 @@ impl Speller<'_> {
                     _ => Arc::new(Names::unknown()),
                 });
                 let named = alias.as_ref().map(|alias| normal(&alias.name));
-                (named.or(last.filter(|_| args.is_none())), columns)
+                let scope = Scope::of(named.or(last.filter(|_| args.is_none())), columns);
+                return match alias {
+                    Some(_) => scope,
+                    None => scope.with_path(name),
+                };
             }
             TableFactor::Derived {
                 subquery, alias, ..

@@ -25,8 +25,10 @@ impl Speller<'_> {
             }
             body => Scope::of(None, Arc::new(self.output_of(body))),
         };
-        // A subquery may name columns of the queries around it, which a query in FROM cannot.
-        if self.subqueries == 0 && keys::name_hidden_columns(query, &scope) {
+        // A subquery may name columns of the queries around it, which a query in FROM cannot always. Its order matters if
+        // some of its rows are taken.
+        let takes_some = query.limit_clause.is_some() || query.fetch.is_some();
+        if (self.subqueries == 0 || takes_some) && keys::name_hidden_columns(query, &scope) {
             return keys::compute_within(query, &scope);
         }
         let Some(OrderByKind::Expressions(items)) =

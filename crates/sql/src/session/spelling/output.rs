@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use datafusion::sql::sqlparser::ast::{
-    Cte, ExcludeSelectItem, Expr, Ident, Query, Select, SelectItem,
+    Cte, ExcludeSelectItem, Expr, Ident, ObjectName, Query, Select, SelectItem,
     SelectItemQualifiedWildcardKind, SetExpr, SetQuantifier, TableAlias, UnaryOperator,
     WildcardAdditionalOptions,
 };
@@ -255,18 +255,15 @@ fn add_all(
     is_any.then_some(())
 }
 
-/// The columns that EXCLUDE and EXCEPT leave out; `None` for what is not a name.
+/// The columns that EXCLUDE and EXCEPT leave out; `None` for what is not a name of one part, which the engine refuses.
 pub(super) fn excluded(options: &WildcardAdditionalOptions) -> Vec<Option<&Ident>> {
     let mut names = Vec::new();
     match &options.opt_exclude {
         Some(ExcludeSelectItem::Single(name)) => {
-            names.push(name.0.last().and_then(|part| part.as_ident()));
+            names.push(only_part(name));
         }
         Some(ExcludeSelectItem::Multiple(all)) => {
-            let idents = all
-                .iter()
-                .map(|name| name.0.last().and_then(|part| part.as_ident()));
-            names.extend(idents);
+            names.extend(all.iter().map(only_part));
         }
         None => {}
     }
@@ -275,4 +272,11 @@ pub(super) fn excluded(options: &WildcardAdditionalOptions) -> Vec<Option<&Ident
         names.extend(except.additional_elements.iter().map(Some));
     }
     names
+}
+
+fn only_part(name: &ObjectName) -> Option<&Ident> {
+    match name.0.as_slice() {
+        [part] => part.as_ident(),
+        _ => None,
+    }
 }

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use datafusion::sql::sqlparser::ast::{Ident, JoinConstraint, JoinOperator};
+use datafusion::sql::sqlparser::ast::{Ident, JoinConstraint, JoinOperator, ObjectName};
 
 use crate::session::using::constraint_of;
 
@@ -71,6 +71,10 @@ pub(super) struct Relation {
     /// How columns name it; `None` if they cannot.
     pub(super) name: Option<String>,
     pub(super) columns: Arc<Names>,
+    /// The name that was written, if it has several parts.
+    pub(super) path: Option<ObjectName>,
+    /// Columns that `*` takes from relations on the left of a join with USING.
+    pub(super) taken: HashSet<String>,
     /// Whether only the condition of its join sees it: the other side of a semi-join.
     is_inner: bool,
 }
@@ -104,10 +108,20 @@ impl Scope {
             relations: vec![Relation {
                 name,
                 columns,
+                path: None,
+                taken: HashSet::new(),
                 is_inner: false,
             }],
             ..Self::default()
         }
+    }
+
+    /// The same for one relation that is named by several parts, such as a namespace and a name.
+    pub(super) fn with_path(mut self, path: &ObjectName) -> Self {
+        for relation in &mut self.relations {
+            relation.path = (path.0.len() > 1).then(|| path.clone());
+        }
+        self
     }
 
     /// Looks for a column of one relation, or of all.
@@ -259,15 +273,22 @@ impl Scope {
             JoinOperator::RightSemi(_) | JoinOperator::RightAnti(_) => self.hide(),
             _ => {}
         }
-        self.add(other);
         match constraint_of(operator) {
             Some(JoinConstraint::Natural) => self.is_natural = true,
             Some(JoinConstraint::Using(names)) => {
                 let idents = names.iter().filter_map(|name| name.0.last()?.as_ident());
-                self.common.extend(idents.map(normal));
+                for name in idents.map(normal) {
+                    for relation in &mut other.relations {
+                        if relation.columns.has(&name) {
+                            relation.taken.insert(name.clone());
+                        }
+                    }
+                    self.common.insert(name);
+                }
             }
             _ => {}
         }
+        self.add(other);
     }
 
     fn hide(&mut self) {

@@ -139,7 +139,7 @@ fn of_relations(scope: &Scope, options: &WildcardAdditionalOptions) -> Option<Ve
         let mut own: Vec<ReplaceSelectElement> = Vec::new();
         for column in relation.columns.iter() {
             let is_new = columns.insert(column.clone());
-            if unwanted.contains(column) || (!is_new && scope.is_common(column)) {
+            if unwanted.contains(column) || relation.taken.contains(column) {
                 left_out.push(quoted(column));
             } else {
                 let mut its = replaced
@@ -180,7 +180,11 @@ fn all_of(
         opt_replace: (!replaced.is_empty()).then_some(ReplaceSelectItem { items: replaced }),
         ..WildcardAdditionalOptions::default()
     };
-    let name = SelectItemQualifiedWildcardKind::ObjectName(quoted(relation.name.as_ref()?));
+    let name = match &relation.path {
+        Some(path) => path.clone(),
+        None => quoted(relation.name.as_ref()?),
+    };
+    let name = SelectItemQualifiedWildcardKind::ObjectName(name);
     Some(SelectItem::QualifiedWildcard(name, options))
 }
 
