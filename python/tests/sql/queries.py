@@ -4,41 +4,17 @@ A query is its text and the kinds of its columns, which are named `r0`, `r1`, an
 `mean` is that of numbers which two systems may round differently: nothing is compared with them.
 """
 
-import re
-
+from inner import COUNTS, DEEPEST, Inner, Relation
 from scalars import scalar
-from tables import COARSE, MANY_TO_ONE, condition, literal, value
+from tables import MANY_TO_ONE, condition, literal, value
 
 # The most rows of a join, about.
 LARGEST = 20_000
 # Names that columns of the tables have.
 OWN_NAMES = ["k0", "c0", "c1", "r1"]
-# No more queries within queries.
-DEEPEST = 3
-# Numbers of rows, which are numbers also where there is no row.
-COUNTS = [
-    "count(*)",
-    "count(*)",
-    "count(*) + 3",
-    "coalesce(count(*), 5)",
-    "CASE WHEN count(*) IS NULL THEN 5 ELSE 2 END",
-    "count(*) * 0 + 1",
-]
-OUTER = re.compile(r" (LEFT|RIGHT|FULL) JOIN ")
 
 
-class Relation:
-    """Something that FROM may name, with its fields and about the most rows.
-
-    `unique` are columns that together are different in each row, if there are such.
-    """
-
-    def __init__(self, text, fields, rows, unique=()):
-        self.text, self.fields, self.rows, self.unique = text, fields, rows, list(unique)
-        self.compared = [(name, kind) for name, kind in fields if kind != "mean"]
-
-
-class Queries:
+class Queries(Inner):
     """Writes queries on tables."""
 
     def __init__(self, rng, tables):
@@ -348,66 +324,6 @@ class Queries:
                 parts.append(condition(rng, body.compared, 1))
             return " AND ".join(parts)
         return condition(rng, body.compared)
-
-    def inner(self, body):
-        """A condition with a query that names columns of the outer one, or does not."""
-        rng = self.rng
-        inner = self.tables_of_one_name()
-        fields = inner.fields
-        pairs = [(a, b) for a, kind in body.compared for b, same in fields if kind == same]
-        if not pairs:
-            return f"EXISTS (SELECT 1 FROM {inner.text})"
-        a, b = rng.choice(pairs)
-        same_a, same_b = self.compared_as(a, b, dict(fields)[b])
-        negated = rng.choice(["", "", "NOT "])
-        also = f" AND {condition(rng, fields, 1)}" if rng.random() < 0.5 else ""
-        if rng.random() < 0.3:
-            also += " AND " + " = ".join(reversed(rng.choice(pairs)))
-        found = f"FROM {inner.text} WHERE {same_b} = {same_a}{also}"
-        if " ON " in inner.text and not OUTER.search(inner.text) and rng.random() < 0.3:
-            # The condition of an inner join may be correlated, too.
-            found = f"FROM {inner.text} AND {same_b} = {same_a} WHERE 1 = 1{also}"
-        choice = rng.random()
-        column, found = self.in_from(b, found)
-        distinct = rng.choice(["", "", "", "DISTINCT "])
-        if choice < 0.4:
-            shown = rng.choice(["1", "1", "*", column])
-            return f"{negated}EXISTS (SELECT {distinct}{shown} {found})"
-        if choice < 0.7:
-            where = f" WHERE {condition(rng, fields, 1)}" if also else ""
-            if rng.random() < 0.3:
-                return f"{a} {negated}IN (SELECT {distinct}{column} {found})"
-            return f"{a} {negated}IN (SELECT {distinct}{b} FROM {inner.text}{where})"
-        if choice < 0.85:
-            return f"(SELECT {rng.choice(COUNTS)} {found}) > {rng.choice([0, 1, 4])}"
-        kind = dict(fields)[b]
-        if kind == "bool":
-            return f"{a} IS NOT NULL"
-        operator = rng.choice(["=", "<", ">="])
-        return f"{a} {operator} (SELECT {rng.choice(['min', 'max'])}({b}) FROM {inner.text})"
-
-    def in_from(self, column, found):
-        """The column of these rows, perhaps as the only one of a query in FROM."""
-        if self.rng.random() < 0.7:
-            return column, found
-        name = self.name()
-        return f"{name}.r0", f"FROM (SELECT {column} AS r0 {found}) {name}"
-
-    def tables_of_one_name(self):
-        """A table, or two that may have columns with the same names."""
-        rng, found = self.rng, []
-        for _ in range(rng.choice([1, 1, 2])):
-            table, name = rng.choice(self.tables), self.name()
-            fields = [(f"{name}.{field}", kind) for field, kind in table.fields]
-            found.append(Relation(f"{table.name} {name}", fields, table.rows))
-        return found[0] if len(found) == 1 else self.joined_with(*found, DEEPEST)
-
-    def compared_as(self, outer, inner, kind):
-        """Both as they are, or what is computed from them."""
-        if kind not in COARSE or self.rng.random() < 0.6:
-            return outer, inner
-        coarse = self.rng.choice(COARSE[kind])
-        return tuple(coarse.format(f"({side})" if " " in side else side) for side in (outer, inner))
 
     def expression(self, body, depth):
         rng = self.rng

@@ -21,3 +21,4 @@ mod records;
 mod relations;
 mod slt;
 mod statistics;
+mod zones;

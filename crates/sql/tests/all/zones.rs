@@ -1,0 +1,74 @@
+//! Comparisons of times with and without a zone. Both sides of one are times of the zone, so a column without a zone that is
+//! taken as one of any zone compares with constants as the column does.
+
+use super::kit::{rows, session, store};
+
+/// Winter's offsets of the zones are −5, 0, 1 and 5.5 hours.
+const ZONES: [(&str, &str); 7] = [
+    ("UTC", "+00:00"),
+    ("+00:00", "+00:00"),
+    ("+02:00", "+02:00"),
+    ("-05:00", "-05:00"),
+    ("Europe/Zurich", "+01:00"),
+    ("America/New_York", "-05:00"),
+    ("Asia/Kolkata", "+05:30"),
+];
+
+#[test]
+fn times_of_a_zone_compare_with_constants_as_the_times_that_they_were() {
+    let session = session(&store());
+    rows(
+        &session,
+        "CREATE TABLE p (id BIGINT PRIMARY KEY, t TIMESTAMP)",
+    );
+    let times = (0..48).map(|at| {
+        let (day, hour) = (15 + at / 24, at % 24);
+        format!("({at}, TIMESTAMP '2024-01-{day} {hour:02}:30:00')")
+    });
+    let times = times.collect::<Vec<_>>().join(", ");
+    rows(
+        &session,
+        &format!("INSERT INTO p VALUES {times}, (48, NULL)"),
+    );
+    let noon = "TIMESTAMP '2024-01-15 12:30:00'";
+    let next = "TIMESTAMP '2024-01-16 06:30:00'";
+    for (zone, offset) in ZONES {
+        let column = format!("(t AT TIME ZONE '{zone}')");
+        // The same moment as noon in the zone, without its zone.
+        let local = format!("(TIMESTAMPTZ '2024-01-15 12:30:00{offset}' AT TIME ZONE '{zone}')");
+        let mut pairs = Vec::new();
+        for operator in ["=", "<>", "<", "<=", ">", ">=", "IS DISTINCT FROM"] {
+            pairs.push((
+                format!("({column} {operator} {noon})"),
+                format!("(t {operator} {noon})"),
+            ));
+            pairs.push((
+                format!("({noon} {operator} {column})"),
+                format!("({noon} {operator} t)"),
+            ));
+            pairs.push((
+                format!("(t {operator} {local})"),
+                format!("(t {operator} {noon})"),
+            ));
+        }
+        let others = [
+            ("{} BETWEEN {noon} AND {next}"),
+            ("{} NOT BETWEEN {noon} AND {next}"),
+            ("{} IN ({noon}, {next})"),
+            ("{} NOT IN ({noon}, {next})"),
+            ("CASE {} WHEN {noon} THEN true ELSE false END"),
+        ];
+        for form in others {
+            let form = form.replace("{noon}", noon).replace("{next}", next);
+            pairs.push((form.replace("{}", &column), form.replace("{}", "t")));
+        }
+        for (ours, wanted) in pairs {
+            let of = |condition: &str| {
+                let ids = format!("SELECT id FROM p WHERE {condition} ORDER BY id");
+                let values = format!("SELECT id, {condition} AS c FROM p ORDER BY id");
+                (rows(&session, &ids), rows(&session, &values))
+            };
+            assert_eq!(of(&ours), of(&wanted), "{ours}");
+        }
+    }
+}
