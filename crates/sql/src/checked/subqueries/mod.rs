@@ -83,11 +83,16 @@ fn replaced(plan: LogicalPlan, number: &mut usize) -> Result<Transformed<Logical
         plan => plan,
     };
     if let LogicalPlan::Join(join) = &plan {
-        for lateral in [&join.left, &join.right]
-            .into_iter()
-            .filter_map(|side| lateral(side))
-        {
-            check(&lateral.subquery, true, Role::Lateral)?;
+        let sides = [&join.left, &join.right].into_iter();
+        let queries: Vec<_> = sides.filter_map(|side| lateral(side)).collect();
+        for query in &queries {
+            check(&query.subquery, true, Role::Lateral)?;
+        }
+        if !queries.is_empty() && !has_subquery(&plan)? {
+            // The engine adds columns to such a join, which plans above do not expect.
+            let columns = join.schema.columns().into_iter().map(Expr::Column);
+            let plan = LogicalPlanBuilder::from(plan.clone()).project(columns)?;
+            return plan.build().map(Transformed::yes);
         }
     }
     if !has_subquery(&plan)? {
