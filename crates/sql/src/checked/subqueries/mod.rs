@@ -6,7 +6,7 @@
 //!   would then be computed for other rows.
 //! * Columns of a relation before LATERAL are not those of the outer query ([`levels`]).
 //! * Its conditions in ON stand above the join ([`above`]), and those of queries in FROM above these ([`aliased`]); a
-//!   condition below the side of an outer join whose rows may be missing is refused ([`check`]).
+//!   condition below the side of an outer join whose rows may be missing is refused ([`mod@check`]).
 //! * An equality of such a query with a computed value becomes one of columns ([`computed`]).
 //! * So does one of a column whose name other relations of such a query have, too ([`repeated`]).
 //! * What it computes from an aggregate has its value also for rows without a match ([`empty`]).
