@@ -35,11 +35,10 @@ impl Slot {
     /// Bytes of the entry, without those of its label.
     #[inline]
     fn content_without_label(&self) -> usize {
-        let (key, value) = (
-            self.row.len as usize + self.family.len as usize,
-            self.value.len as usize,
-        );
-        key + self.qualifier.len as usize + value
+        self.row.len as usize
+            + self.family.len as usize
+            + self.qualifier.len as usize
+            + self.value.len as usize
     }
 }
 

@@ -3,7 +3,7 @@
 
 use super::kit::{rows, session, store};
 
-/// Winter's offsets of the zones are −5, 0, 1 and 5.5 hours.
+/// Zones, and their offsets in winter.
 const ZONES: [(&str, &str); 7] = [
     ("UTC", "+00:00"),
     ("+00:00", "+00:00"),
@@ -52,11 +52,11 @@ fn times_of_a_zone_compare_with_constants_as_the_times_that_they_were() {
             ));
         }
         let others = [
-            ("{} BETWEEN {noon} AND {next}"),
-            ("{} NOT BETWEEN {noon} AND {next}"),
-            ("{} IN ({noon}, {next})"),
-            ("{} NOT IN ({noon}, {next})"),
-            ("CASE {} WHEN {noon} THEN true ELSE false END"),
+            "{} BETWEEN {noon} AND {next}",
+            "{} NOT BETWEEN {noon} AND {next}",
+            "{} IN ({noon}, {next})",
+            "{} NOT IN ({noon}, {next})",
+            "CASE {} WHEN {noon} THEN true ELSE false END",
         ];
         for form in others {
             let form = form.replace("{noon}", noon).replace("{next}", next);
