@@ -393,6 +393,7 @@ class Queries(Inner):
                 "ROWS BETWEEN 1 PRECEDING AND CURRENT ROW",
                 "ROWS BETWEEN UNBOUNDED PRECEDING AND 1 FOLLOWING",
                 "ROWS BETWEEN 2 PRECEDING AND 1 PRECEDING",
+                "ROWS BETWEEN 1 FOLLOWING AND 3 FOLLOWING",
                 "ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING",
             ]
         )
@@ -400,6 +401,7 @@ class Queries(Inner):
             (f"row_number() OVER ({parts}{order})", "int"),
             (f"lag({name}) OVER ({parts}{order})", kind),
             (f"lead({name}, 2) OVER ({parts}{order})", kind),
+            (f"{self.shift(name)} OVER ({parts}{order})", kind),
             (f"first_value({name}) OVER ({parts}{order} {frame})", kind),
             (f"last_value({name}) OVER ({parts}{order} {frame})", kind),
             (f"nth_value({name}, 2) OVER ({parts}{order} {frame})", kind),
@@ -407,9 +409,17 @@ class Queries(Inner):
         ]
         if kind in ("int", "float"):
             choices += [(f"sum({name}) OVER ({parts}{order} {frame})", kind)] * 2
-        if kind != "bool":
+            choices += [(f"avg({name}) OVER ({parts}{order} {frame})", "mean")]
+        if kind == "bool":
+            function = rng.choice(["bool_and", "bool_or"])
+            choices += [(f"{function}({name}) OVER ({parts}{order} {frame})", kind)]
+        else:
             choices += [(f"min({name}) OVER ({parts}{order} {frame})", kind)]
         return rng.choice(choices)
+
+    def shift(self, name):
+        function, offset = self.rng.choice(["lag", "lead"]), self.rng.randint(-2, 3)
+        return f"{function}({name}, {offset} IGNORE NULLS)"
 
     def ranked(self, body):
         by = self.rng.choice(body.compared)[0]

@@ -1,4 +1,5 @@
-//! Computed values in ROLLUP, CUBE and GROUPING SETS become columns.
+//! Computed values in ROLLUP, CUBE and GROUPING SETS become columns, and queries in GROUP BY that name outer columns, which
+//! the engine computes for a projection and not for an aggregate.
 //!
 //! A rule that changes a part of an expression keeps the expression's name with an alias. The engine's rules, and those
 //! here, take a whole grouping set for one expression, and give it an alias too; then it is no grouping set any more. So
@@ -12,17 +13,10 @@ use datafusion::common::{Column, Result};
 use datafusion::logical_expr::utils::grouping_set_to_exprlist;
 use datafusion::logical_expr::{Aggregate, Expr, LogicalPlan, Projection};
 use datafusion::optimizer::AnalyzerRule;
-use datafusion::optimizer::analyzer::Analyzer;
 
-/// The engine's rules that make types equal, after this one.
-pub(crate) fn analyzer_rules() -> Vec<Arc<dyn AnalyzerRule + Send + Sync>> {
-    let mut rules: Vec<Arc<dyn AnalyzerRule + Send + Sync>> = vec![Arc::new(GroupingColumns)];
-    rules.extend(Analyzer::new().rules);
-    rules
-}
-
+/// Makes such columns below an aggregate.
 #[derive(Debug)]
-struct GroupingColumns;
+pub(super) struct GroupingColumns;
 
 impl AnalyzerRule for GroupingColumns {
     fn name(&self) -> &'static str {
@@ -43,16 +37,20 @@ impl AnalyzerRule for GroupingColumns {
     }
 }
 
-/// The aggregate with columns of a projection in its grouping sets; `None` if it has no others.
+/// The aggregate with columns of a projection in place of what it cannot have in its groups; `None` if it has none of it.
 fn with_columns(aggregate: &Aggregate) -> Result<Option<Aggregate>> {
-    if !matches!(aggregate.group_expr.as_slice(), [Expr::GroupingSet(_)]) {
-        return Ok(None);
-    }
+    let has_sets = matches!(aggregate.group_expr.as_slice(), [Expr::GroupingSet(_)]);
     let grouped = grouping_set_to_exprlist(&aggregate.group_expr)?;
-    let computed: Vec<&Expr> = grouped
-        .into_iter()
-        .filter(|expr| !matches!(expr, Expr::Column(_)))
-        .collect();
+    let mut computed = Vec::new();
+    for expr in grouped {
+        let is_changed = match has_sets {
+            true => !matches!(expr, Expr::Column(_)),
+            false => expr.exists(|part| Ok(is_correlated(part)))?,
+        };
+        if is_changed {
+            computed.push(expr);
+        }
+    }
     if computed.is_empty() {
         return Ok(None);
     }
@@ -77,7 +75,12 @@ fn with_columns(aggregate: &Aggregate) -> Result<Option<Aggregate>> {
         })
     };
     let groups = aggregate.group_expr.iter().cloned();
-    let groups = groups.map(|set| Ok(set.map_children(as_column)?.data));
+    let groups = groups.map(|group| {
+        Ok(match has_sets {
+            true => group.map_children(as_column)?.data,
+            false => as_column(group)?.data,
+        })
+    });
     let aggregates = aggregate.aggr_expr.iter().cloned().map(|expr| {
         let (relation, name) = expr.qualified_name();
         let changed = expr.transform_up(|expr| match &expr {
@@ -97,4 +100,9 @@ fn with_columns(aggregate: &Aggregate) -> Result<Option<Aggregate>> {
     );
     let input = Arc::new(LogicalPlan::Projection(input));
     Aggregate::try_new(input, groups, aggregates).map(Some)
+}
+
+/// Whether an expression is a query for a value that names outer columns.
+fn is_correlated(expr: &Expr) -> bool {
+    matches!(expr, Expr::ScalarSubquery(query) if !query.outer_ref_columns.is_empty())
 }

@@ -5,11 +5,14 @@ use std::sync::Arc;
 use datafusion::common::Result;
 use datafusion::common::tree_node::{Transformed, TreeNodeRecursion};
 use datafusion::logical_expr::LogicalPlan;
+use datafusion::optimizer::analyzer::Analyzer;
 use datafusion::optimizer::optimizer::{ApplyOrder, Optimizer};
-use datafusion::optimizer::{OptimizerConfig, OptimizerRule};
+use datafusion::optimizer::{AnalyzerRule, OptimizerConfig, OptimizerRule};
 
 use super::conditions::{push_down, simplify};
+use super::dates::DATES_OF_ZONES;
 use super::dependencies::without_dependencies;
+use super::grouping_sets::GroupingColumns;
 use super::null_keys::{merged, plain_keys};
 use super::subqueries::mark;
 
@@ -17,6 +20,14 @@ pub(super) type Rule = Arc<dyn OptimizerRule + Send + Sync>;
 
 /// Applies a rule of the engine to a node, or to a plan if the rule goes through plans itself.
 type Rewrite = fn(&Rule, LogicalPlan, &dyn OptimizerConfig) -> Result<Transformed<LogicalPlan>>;
+
+/// The rules that change a plan as it was written, and then the engine's, which make types equal.
+pub(crate) fn analyzer_rules() -> Vec<Arc<dyn AnalyzerRule + Send + Sync>> {
+    let mut rules: Vec<Arc<dyn AnalyzerRule + Send + Sync>> =
+        vec![Arc::new(GroupingColumns), Arc::new(DATES_OF_ZONES)];
+    rules.extend(Analyzer::new().rules);
+    rules
+}
 
 /// The engine's rules in their order, with their names.
 pub(crate) fn optimizer_rules() -> Vec<Rule> {

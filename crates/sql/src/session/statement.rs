@@ -36,6 +36,13 @@ impl SqlStatement {
             Statement::Explain(explain) => explained(&explain.statement)?,
             Statement::Statement(ast) => match &**ast {
                 Ast::Query(query) if is_read(&query.body) => Kind::Read,
+                Ast::Query(query) if query.with.is_some() => {
+                    return Err(Error::new(
+                        ErrorKind::Unsupported,
+                        "WITH stands before a SELECT: move it into the statement, as in INSERT INTO t WITH w AS (…) SELECT … or \
+                         DELETE FROM t WHERE k IN (WITH w AS (…) SELECT k FROM w)",
+                    ));
+                }
                 Ast::Explain { statement, .. } => explained_ast(statement)?,
                 Ast::ExplainTable { .. }
                 | Ast::ShowTables { .. }
@@ -246,6 +253,8 @@ mod tests {
             "CREATE VIEW v AS SELECT 1",
             "GRANT ALL ON t TO u",
             "SHOW ALL",
+            "WITH w AS (SELECT 1 AS k) DELETE FROM t WHERE k IN (SELECT k FROM w)",
+            "WITH w AS (SELECT 1 AS k) UPDATE t SET v = 1 WHERE k IN (SELECT k FROM w)",
             "SELEC 1",
         ] {
             assert!(parse_statements(text).is_err(), "{text}");

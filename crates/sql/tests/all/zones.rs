@@ -36,6 +36,7 @@ fn times_of_a_zone_compare_with_constants_as_the_times_that_they_were() {
         let column = format!("(t AT TIME ZONE '{zone}')");
         // The same moment as noon in the zone, without its zone.
         let local = format!("(TIMESTAMPTZ '2024-01-15 12:30:00{offset}' AT TIME ZONE '{zone}')");
+        let day = "DATE '2024-01-16'";
         let mut pairs = Vec::new();
         for operator in ["=", "<>", "<", "<=", ">", ">=", "IS DISTINCT FROM"] {
             pairs.push((
@@ -47,6 +48,10 @@ fn times_of_a_zone_compare_with_constants_as_the_times_that_they_were() {
                 format!("({noon} {operator} t)"),
             ));
             pairs.push((
+                format!("({column} {operator} {day})"),
+                format!("(t {operator} {day})"),
+            ));
+            pairs.push((
                 format!("(t {operator} {local})"),
                 format!("(t {operator} {noon})"),
             ));
@@ -54,12 +59,19 @@ fn times_of_a_zone_compare_with_constants_as_the_times_that_they_were() {
         let others = [
             "{} BETWEEN {noon} AND {next}",
             "{} NOT BETWEEN {noon} AND {next}",
+            "{} BETWEEN {day} AND {next}",
+            "{} BETWEEN {noon} AND {day}",
+            "{} BETWEEN {day} AND DATE '2024-01-17'",
+            "{} IN ({day}, {next})",
+            "{} IN ({day})",
+            "CASE {} WHEN {day} THEN true ELSE false END",
             "{} IN ({noon}, {next})",
             "{} NOT IN ({noon}, {next})",
             "CASE {} WHEN {noon} THEN true ELSE false END",
         ];
         for form in others {
             let form = form.replace("{noon}", noon).replace("{next}", next);
+            let form = form.replace("{day}", day);
             pairs.push((form.replace("{}", &column), form.replace("{}", "t")));
         }
         for (ours, wanted) in pairs {

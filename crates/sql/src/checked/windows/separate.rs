@@ -13,7 +13,7 @@ use datafusion::optimizer::{OptimizerConfig, OptimizerRule};
 
 /// Makes a node of the functions of each order.
 #[derive(Debug)]
-pub(super) struct SeparateWindows;
+pub(in crate::checked) struct SeparateWindows;
 
 impl OptimizerRule for SeparateWindows {
     fn name(&self) -> &'static str {
