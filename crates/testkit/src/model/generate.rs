@@ -1,6 +1,6 @@
 //! Random operations from a seed.
 
-use std::collections::{HashSet, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 
 use ostrakon_cell::{Durability, IteratorScope};
 use ostrakon_store::clock::Random;
@@ -86,14 +86,20 @@ const PROPERTIES: [(&str, Option<&str>); 36] = [
     ("table.file.compress.type", Some("lz4")),
 ];
 
+/// Powers of two that values have. A hundred equal ones can be added.
+pub(super) const POWERS: u32 = 56;
+
+/// Table, row, family, qualifier and label.
+type ColumnOfRow = (u8, String, &'static str, String, &'static str);
+
 pub(super) struct Generator {
     pub(super) random: Random,
     keys: Keys,
     plan: Plan,
     number: usize,
     millis: i64,
-    /// Counts values, so that neighbours in time differ.
-    values: u32,
+    /// The values of each column so far.
+    values: HashMap<ColumnOfRow, u32>,
     /// Tables as they probably are.
     styles: [Option<Style>; TABLES as usize],
     /// What is to come next, last first.
@@ -113,7 +119,7 @@ pub fn generate(seed: u64, plan: Plan) -> Vec<Step> {
         plan,
         number: 0,
         millis: START_MILLIS,
-        values: 0,
+        values: HashMap::new(),
         styles: [None; TABLES as usize],
         queued: Vec::new(),
         recent: VecDeque::new(),
@@ -155,7 +161,7 @@ pub(super) fn writes(
         plan,
         number: 0,
         millis: START_MILLIS,
-        values: 0,
+        values: HashMap::new(),
         styles: [None; TABLES as usize],
         queued: Vec::new(),
         recent: VecDeque::new(),
@@ -239,16 +245,43 @@ impl Generator {
         Operation::Create { table, style }
     }
 
-    /// A value: a power of two, so that a sum tells its parts, with zeros before it to make it long.
-    fn value(&mut self) -> String {
-        self.values += 1;
-        let number = 1_u64 << (self.values % 44);
+    /// The zeros before a value, which make some long.
+    fn zeros(&mut self) -> String {
         let zeros = match self.below(16) {
             0 => self.below(1_500),
             1..5 => self.below(30),
             _ => 0,
         };
-        format!("{}{number}", "0".repeat(zeros as usize))
+        "0".repeat(zeros as usize)
+    }
+
+    /// Adds their numbers to the values: powers of two, so that a sum tells its parts. Those of a column differ: of two equal
+    /// ones, of which one was deleted, nobody could say which one a sum has. Those of different columns differ mostly.
+    fn give_numbers(&mut self, table: u8, changes: &mut [Change]) {
+        for change in changes {
+            let Some(value) = &mut change.value else {
+                continue;
+            };
+            let column = (
+                table,
+                change.row.clone(),
+                change.family,
+                change.qualifier.clone(),
+                change.label,
+            );
+            // The same for the columns of all tables, which may become one table's.
+            let name = [
+                &*change.row,
+                change.family,
+                &*change.qualifier,
+                change.label,
+            ]
+            .concat();
+            let first = 7 * name.bytes().map(u32::from).sum::<u32>();
+            let number = self.values.entry(column).or_insert(first);
+            value.push_str(&(1_u64 << (*number % POWERS)).to_string());
+            *number += 1;
+        }
     }
 
     /// A timestamp near those that the table sets: equal, lower, higher, sometimes far ahead.
@@ -278,7 +311,7 @@ impl Generator {
                 .cloned()
             {
                 return Change {
-                    value: (!self.random.one_in(6)).then(|| self.value()),
+                    value: (!self.random.one_in(6)).then(|| self.zeros()),
                     ..again
                 };
             }
@@ -292,7 +325,7 @@ impl Generator {
             qualifier,
             label,
             timestamp,
-            value: (!delete).then(|| self.value()),
+            value: (!delete).then(|| self.zeros()),
             apart: false,
         };
         if timestamp.is_some() {
@@ -352,6 +385,7 @@ impl Generator {
                 ))
             });
         }
+        self.give_numbers(table, &mut changes);
         changes
     }
 
@@ -418,7 +452,7 @@ impl Generator {
                 _ => Expected::Current,
             };
             let special = self.random.one_in(3);
-            let mut changes = vec![self.probe(&row, part)];
+            let mut changes = Vec::new();
             for _ in 0..=self.below(2) {
                 let mut change = self.change(table, &row, false);
                 if self.random.one_in(2) {
@@ -426,10 +460,12 @@ impl Generator {
                     change.qualifier.clone_from(&qualifier);
                 }
                 if self.avoids(NotYet::SameMoment) && change.value.is_none() {
-                    change.value = Some(self.value());
+                    change.value = Some(self.zeros());
                 }
                 changes.push(change);
             }
+            self.give_numbers(table, &mut changes);
+            changes.insert(0, self.probe(&row, part));
             match self.below(24) {
                 // Refused for what it says, and nothing else of the list is.
                 0 => {
@@ -479,11 +515,23 @@ impl Generator {
         import
     }
 
+    /// The table `to` may have the values of `from` from now on, and may still have its own.
+    fn copy_values(&mut self, from: u8, to: u8) {
+        let mut copied = self.values.clone();
+        copied.retain(|column, _| column.0 == from);
+        for ((_, row, family, qualifier, label), number) in copied {
+            let own = self.values.entry((to, row, family, qualifier, label));
+            let own = own.or_insert(number);
+            *own = number.max(*own);
+        }
+    }
+
     fn clone_table(&mut self) -> Operation {
         let (from, to) = (self.table(), self.below(TABLES) as u8);
         if self.style(to).is_none() {
             self.set_style(to, self.style(from));
         }
+        self.copy_values(from, to);
         Operation::Clone { from, to }
     }
 
@@ -493,6 +541,7 @@ impl Generator {
             self.set_style(to, self.style(from));
             self.set_style(from, None);
         }
+        self.copy_values(from, to);
         Operation::Rename { from, to }
     }
 

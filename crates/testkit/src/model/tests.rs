@@ -1,7 +1,9 @@
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use ostrakon_cell::{Batch, Durability, Result, Source};
 
+use super::generate::POWERS;
 use super::operation::PROBE;
 use super::{
     Change, Harness, ModelHarness, Operation, Plan, Runs, Step, Style, Trouble, generate, play, run,
@@ -174,4 +176,49 @@ fn a_source_that_forgets_is_found_and_the_story_is_short() {
     let text = panic.downcast_ref::<String>().expect("a message");
     assert!(text.contains("OSTRAKON_MODEL_SEED="), "{text}");
     assert!(text.lines().count() < 60, "{text}");
+}
+
+/// Which of two equal parts a sum has cannot be told. If one of them is deleted later, what is left is wrong.
+#[test]
+fn the_values_of_a_column_differ() {
+    let mut most = 0;
+    for seed in 1..=40 {
+        let mut columns: HashMap<_, Vec<String>> = HashMap::new();
+        for step in generate(seed, PLAN) {
+            let (table, changes) = match step.operation {
+                Operation::Write { table, changes, .. } | Operation::Bulk { table, changes } => {
+                    (table, changes)
+                }
+                Operation::Import { table, files } => (table, files.concat()),
+                Operation::Conditional { table, list } => (
+                    table,
+                    list.into_iter().flat_map(|one| one.changes).collect(),
+                ),
+                _ => continue,
+            };
+            for change in changes.into_iter().filter(|one| one.family != PROBE) {
+                let column = (
+                    table,
+                    change.row,
+                    change.family,
+                    change.qualifier,
+                    change.label,
+                );
+                let value = change
+                    .value
+                    .map(|value| value.trim_start_matches('0').to_owned());
+                columns.entry(column).or_default().extend(value);
+            }
+        }
+        for (column, values) in columns {
+            most = most.max(values.len());
+            let different: HashSet<&String> = values.iter().collect();
+            let wanted = values.len().min(POWERS as usize);
+            assert!(
+                different.len() >= wanted,
+                "seed {seed}, {column:?}: {values:?}"
+            );
+        }
+    }
+    assert!(most > 20, "no column has many values: {most}");
 }
