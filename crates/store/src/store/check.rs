@@ -168,19 +168,19 @@ impl Store {
     /// Reads the log and reports its problems. Returns the bytes that were read.
     fn verify_log(&self, report: &mut CheckReport) -> StoreResult<u64> {
         let context = &self.context;
-        // In this order: the current segment exists, and segments deleted later were recorded as
-        // not needed before.
+        // In this order: a segment up to the last one known before the list was made, which is needed after that, must be
+        // in the list. Others are written and deleted meanwhile.
         let current = context.log.segment.load(Ordering::SeqCst);
         let mut known = known_log(context, &context.catalog.view()?, &self.closed)?;
         if current > known.last {
             (known.last, known.last_bytes) = (current, 0);
         }
-        let mut log = match LogReader::open(&*context.vfs, &self.wal_dir(), known) {
-            Err(error) if error.kind() == ErrorKind::NotFound => {
-                LogReader::absent(&*context.vfs, &self.wal_dir(), known)
-            }
-            log => log?,
+        let listed = match list_segments(&*context.vfs, &self.wal_dir()) {
+            Err(error) if error.kind() == ErrorKind::NotFound => Vec::new(),
+            listed => listed?,
         };
+        known.first = known_log(context, &context.catalog.view()?, &self.closed)?.first;
+        let mut log = LogReader::of(&*context.vfs, &self.wal_dir(), known, listed);
         let mut found = |path: &Path, message: String| {
             report.problems.push(CheckProblem {
                 file: self.relative(path),

@@ -57,6 +57,10 @@ impl Store {
                 let _ = disk.rename(directory, &built);
             })
         });
+        if written.is_err() && exists {
+            // What the caller created stays, as far as that is possible.
+            let _ = disk.create_dir_all(directory);
+        }
         // Not needed any more, whether the copy succeeded or not. If it cannot be removed, the log
         // names it; it is harmless.
         let removed = remove_tree(&**disk, &partial);

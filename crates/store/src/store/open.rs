@@ -132,7 +132,7 @@ impl Store {
     /// # Errors
     /// As [`open`](Self::open).
     pub fn in_memory_with(components: Components, options: StoreOptions) -> StoreResult<Arc<Self>> {
-        let outside = components.vfs.clone();
+        let outside = WatchedNames::outside(components.vfs.clone());
         let components = Components {
             vfs: MemoryVfs::shared(),
             ..components

@@ -80,7 +80,7 @@ pub(super) fn recover(
     let mut log = match LogReader::open(&*context.vfs, wal_dir, known) {
         // A store that crashed during its creation has no log yet.
         Err(error) if error.kind() == ErrorKind::NotFound => {
-            LogReader::absent(&*context.vfs, wal_dir, known)
+            LogReader::of(&*context.vfs, wal_dir, known, Vec::new())
         }
         log => log?,
     };

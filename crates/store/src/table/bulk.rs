@@ -114,9 +114,11 @@ impl BulkImport {
 impl BulkWriter for BulkImport {
     fn append(&mut self, batch: &Batch) -> StoreResult<()> {
         self.check_complete()?;
-        let written = self.write(batch);
-        self.failed = written.is_err();
-        written
+        // A panic ends in an error for the caller, too.
+        self.failed = true;
+        self.write(batch)?;
+        self.failed = false;
+        Ok(())
     }
 
     fn finish(mut self: Box<Self>) -> StoreResult<u64> {

@@ -30,8 +30,8 @@ pub struct WatchedNames {
     directories: Mutex<HashMap<PathBuf, Arc<Directory>>>,
     /// Held while a directory is made, synced, and removed again if the sync fails.
     making_directories: Mutex<()>,
-    /// The directory of the store.
-    store: PathBuf,
+    /// The directory of the store, if it is on this file system.
+    store: Option<PathBuf>,
     /// Whether the store is closed. Held for reading while a name in its directory changes.
     sealed: RwLock<bool>,
 }
@@ -64,11 +64,21 @@ impl WatchedNames {
     /// Wraps `disk` for the store in the directory `store`.
     #[must_use]
     pub fn on(disk: Arc<dyn Vfs>, store: &Path) -> Arc<Self> {
+        Self::with(disk, Some(store.to_owned()))
+    }
+
+    /// Wraps `disk`, to which a store in another place writes its checkpoints.
+    #[must_use]
+    pub fn outside(disk: Arc<dyn Vfs>) -> Arc<Self> {
+        Self::with(disk, None)
+    }
+
+    fn with(disk: Arc<dyn Vfs>, store: Option<PathBuf>) -> Arc<Self> {
         Arc::new(Self {
             disk,
             directories: Mutex::default(),
             making_directories: Mutex::default(),
-            store: store.to_owned(),
+            store,
             sealed: RwLock::default(),
         })
     }
@@ -85,7 +95,12 @@ impl WatchedNames {
         names: &[&Path],
         change: impl FnOnce() -> StoreResult<T>,
     ) -> StoreResult<T> {
-        if !names.iter().any(|name| name.starts_with(&self.store)) {
+        let is_ours = |name: &&Path| {
+            self.store
+                .as_ref()
+                .is_some_and(|store| name.starts_with(store))
+        };
+        if !names.iter().any(is_ours) {
             // Another file system may hang, which must not keep the store from closing.
             return change();
         }

@@ -107,13 +107,14 @@ impl<'a> LogReader<'a> {
         Ok(Self::of(vfs, dir, known, list_segments(vfs, dir)?))
     }
 
-    /// The log of a store whose directory for it is missing.
+    /// The log of a store in whose directory for it these segments were listed: none if it is missing.
     #[must_use]
-    pub fn absent(vfs: &'a dyn Vfs, dir: &Path, known: KnownLog) -> Self {
-        Self::of(vfs, dir, known, Vec::new())
-    }
-
-    fn of(vfs: &'a dyn Vfs, dir: &Path, known: KnownLog, segments: Vec<(u64, PathBuf)>) -> Self {
+    pub fn of(
+        vfs: &'a dyn Vfs,
+        dir: &Path,
+        known: KnownLog,
+        segments: Vec<(u64, PathBuf)>,
+    ) -> Self {
         let gaps = missing_segments(dir, &segments, known.first, known.last)
             .into_iter()
             .filter_map(|damage| {

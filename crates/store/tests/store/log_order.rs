@@ -1,5 +1,5 @@
-//! The log's use of the disk: only the newest of its segments may have an unsynced end, and failed
-//! deletions of segments cause no extra work.
+//! The log's use of the disk: only the newest of its segments may have an unsynced end, failed
+//! deletions of segments cause no extra work, and a check may run beside deletions.
 
 use std::collections::HashMap;
 use std::io::IoSlice;
@@ -19,10 +19,13 @@ use ostrakon_store::{Components, Store, StoreOptions};
 /// The bytes on the disk of each segment that was begun.
 type Synced = Arc<Mutex<HashMap<PathBuf, u64>>>;
 
+type Call = Box<dyn FnOnce() + Send>;
+
 /// A disk on which no segment begins before those before it are on the disk to their last byte.
-#[derive(Debug)]
 struct Watching {
     disk: Arc<dyn Vfs>,
+    /// Called before the segments are listed the next time.
+    before_list: Mutex<Option<Call>>,
     synced: Synced,
     keeps_segments: AtomicBool,
     refused: AtomicU64,
@@ -33,11 +36,18 @@ impl Watching {
     fn new() -> Arc<Self> {
         Arc::new(Self {
             disk: MemoryVfs::shared(),
+            before_list: Mutex::default(),
             synced: Synced::default(),
             keeps_segments: AtomicBool::new(false),
             refused: AtomicU64::new(0),
             other_syncs: Arc::default(),
         })
+    }
+}
+
+impl std::fmt::Debug for Watching {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Watching").finish_non_exhaustive()
     }
 }
 
@@ -58,7 +68,6 @@ impl Vfs for Watching {
         open(path: &Path) -> StoreResult<Arc<dyn ReadableFile>>;
         rename(from: &Path, to: &Path) -> StoreResult<()>;
         hard_link(from: &Path, to: &Path) -> StoreResult<()>;
-        list(dir: &Path) -> StoreResult<Vec<DirectoryEntry>>;
         create_dir_all(dir: &Path) -> StoreResult<()>;
         remove_dir(dir: &Path) -> StoreResult<()>;
         exists(path: &Path) -> StoreResult<bool>;
@@ -66,6 +75,16 @@ impl Vfs for Watching {
         sync_dir(dir: &Path) -> StoreResult<()>;
         lock(path: &Path) -> StoreResult<Box<dyn FileLock>>;
         free_space(dir: &Path) -> StoreResult<u64>;
+    }
+
+    fn list(&self, dir: &Path) -> StoreResult<Vec<DirectoryEntry>> {
+        if dir.ends_with("wal") {
+            let before = self.before_list.lock().unwrap().take();
+            if let Some(before) = before {
+                before();
+            }
+        }
+        self.disk.list(dir)
     }
 
     fn remove(&self, path: &Path) -> StoreResult<()> {
@@ -247,5 +266,33 @@ fn segments_that_cannot_be_deleted_are_given_up_once() {
     }
     assert_eq!(disk.other_syncs.load(Ordering::SeqCst), syncs);
     disk.keeps_segments.store(false, Ordering::SeqCst);
+    store.close().unwrap();
+}
+
+/// A check named segments as missing that were flushed and deleted between its look at the catalog and its look at the
+/// directory.
+#[test]
+fn a_check_misses_no_segment_that_is_deleted_meanwhile() {
+    let disk = Watching::new();
+    let store = on(&disk, true);
+    write(&store, 40);
+    let segments = {
+        let disk = Arc::clone(&disk.disk);
+        move || disk.list(Path::new("/store/wal")).unwrap().len()
+    };
+    assert!(segments() > 1);
+    let flushed = {
+        let store = store.clone();
+        Box::new(move || {
+            store.table("t").unwrap().flush(true).unwrap();
+            while segments() > 1 {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+        })
+    };
+    *disk.before_list.lock().unwrap() = Some(flushed);
+    let report = store.check(&mut |_, _| true).unwrap();
+    assert!(disk.before_list.lock().unwrap().is_none(), "it listed them");
+    assert_eq!(report.problems, []);
     store.close().unwrap();
 }

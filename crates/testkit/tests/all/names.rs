@@ -198,57 +198,83 @@ fn a_store_whose_creation_was_interrupted_keeps_what_it_acknowledges() {
     );
 }
 
-/// A copy whose name could not be synced stayed, so that the checkpoint could not be repeated, and looked like one.
+/// A copy whose name could not be synced stayed, so that the checkpoint could not be repeated, and looked like one. And a
+/// directory that the caller had made for it was gone.
 #[test]
 fn a_checkpoint_is_durable_or_can_be_repeated() {
+    for (is_given, in_memory) in [(false, false), (true, false), (false, true), (true, true)] {
+        fail_each_operation_of_a_checkpoint(is_given, in_memory);
+    }
+}
+
+fn fail_each_operation_of_a_checkpoint(is_given: bool, in_memory: bool) {
     let copy = Path::new("/copies/of/store");
     let prepare = || {
         let disk = FaultyVfs::new(1);
-        let store = create(&disk);
-        put(&store.table("t").unwrap(), "row").unwrap();
-        store.close().unwrap();
+        if !in_memory {
+            let store = create(&disk);
+            put(&store.table("t").unwrap(), "row").unwrap();
+            store.close().unwrap();
+        }
+        if is_given {
+            disk.shared().create_dir_durably(copy).unwrap();
+        }
         disk
     };
+    let components = |disk: &FaultyVfs| Components {
+        vfs: disk.shared(),
+        ..Components::default()
+    };
+    let store_of = |disk: &FaultyVfs| {
+        if !in_memory {
+            return open(disk, &quiet());
+        }
+        let store = Store::in_memory_with(components(disk), quiet())?;
+        store.create_table("t", &TableOptions::default())?;
+        put(&store.table("t")?, "row")?;
+        Ok(store)
+    };
     let open_copy = |disk: &FaultyVfs| {
-        let components = Components {
-            vfs: disk.shared(),
-            ..Components::default()
-        };
         let options = StoreOptions {
             create: false,
             ..quiet()
         };
-        Store::open_with(components, copy, options)
+        Store::open_with(components(disk), copy, options)
     };
-    let [opened, refuses_all, half, acknowledged] = std::array::from_fn(|_| Cell::new(false));
+    let cells = std::array::from_fn(|_| Cell::new(false));
+    let [opened, refuses_all, half, acknowledged, is_gone] = cells;
     let attempt = |disk: &FaultyVfs| {
-        half.set(false);
-        acknowledged.set(false);
-        let store = open(disk, &quiet());
+        for cell in [&half, &acknowledged, &is_gone] {
+            cell.set(false);
+        }
+        let store = store_of(disk);
         opened.set(store.is_ok());
         let Ok(store) = store else {
             return;
         };
         let first = store.checkpoint(copy);
-        let exists = disk.shared().exists(&copy.join("catalog"));
-        half.set(first.is_err() && exists.unwrap_or(false));
+        let exists = |path: &Path| disk.shared().exists(path).unwrap_or(false);
+        half.set(first.is_err() && exists(&copy.join("catalog")));
+        is_gone.set(is_given && !exists(copy));
         let last = first.or_else(|_| store.checkpoint(copy));
         let kind = last.as_ref().err().map(ostrakon_cell::Error::kind);
         refuses_all.set(kind == Some(ErrorKind::ReadOnly));
         acknowledged.set(last.is_ok());
     };
     with_each_operation_failing(prepare, attempt, |disk, faults| {
+        let what = format!("{faults:?}, {is_given}, {in_memory}");
         // Of a disk that fails once, the second attempt succeeds, unless the store writes nothing any more.
         if faults.die_after_operations.is_none() && opened.get() {
-            assert!(acknowledged.get() || refuses_all.get(), "{faults:?}");
-            assert!(!half.get(), "{faults:?}");
+            assert!(acknowledged.get() || refuses_all.get(), "{what}");
+            assert!(!half.get(), "{what}");
+            assert!(!is_gone.get(), "{what}");
         }
         disk.crash(Crash::PowerLost);
         match open_copy(disk) {
-            Ok(store) => assert_eq!(rows(&store), ["row"], "{faults:?}"),
+            Ok(store) => assert_eq!(rows(&store), ["row"], "{what}"),
             Err(error) => {
-                assert!(!acknowledged.get(), "{faults:?}: {error}");
-                assert_eq!(error.kind(), ErrorKind::NotFound, "{faults:?}: {error}");
+                assert!(!acknowledged.get(), "{what}: {error}");
+                assert_eq!(error.kind(), ErrorKind::NotFound, "{what}: {error}");
             }
         }
     });
