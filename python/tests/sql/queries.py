@@ -410,6 +410,8 @@ class Queries(Inner):
         if kind in ("int", "float"):
             choices += [(f"sum({name}) OVER ({parts}{order} {frame})", kind)] * 2
             choices += [(f"avg({name}) OVER ({parts}{order} {frame})", "mean")]
+        if kind == "text":
+            choices += [(f"string_agg({name}, ',') OVER ({parts}{order} {frame})", kind)]
         if kind == "bool":
             function = rng.choice(["bool_and", "bool_or"])
             choices += [(f"{function}({name}) OVER ({parts}{order} {frame})", kind)]

@@ -134,7 +134,7 @@ false.")]
     },
     /// Measure the share of events below which the index is faster, and save it for all readers
     #[command(after_help = "\
-The planner uses the index for conditions that are satisfied by a smaller share of the events. The
+The planner uses the index for conditions that match a smaller share of the events than this. The
 result is saved in the store. At least 1,000 events that --auths can see are needed.
 
 Examples:

@@ -41,7 +41,7 @@ pub(crate) struct SqlArgs {
     /// How to print rows [default: json with --json, else by the extension of --output, else table]
     #[arg(long, value_name = "FORMAT")]
     pub(crate) format: Option<SqlFormat>,
-    /// Write the rows of the only query to this file, device or pipe; - for stdout
+    /// Write the rows of the query, which must be the only one, to this file, device or pipe; - for stdout
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
     /// Replace the file of --output if it exists; devices and pipes are never replaced

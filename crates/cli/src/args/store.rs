@@ -21,7 +21,7 @@ pub(crate) struct CheckpointArgs {
 #[command(after_help = "\
 A store whose log is damaged, or lacks a segment, does not open for writing. First put the
 segments back if a copy of them exists. If none does, this command accepts the loss: each table
-keeps what --allow-damage reads, and the log continues behind the damage. In every table that may
+keeps what --allow-damage reads, and the log continues after the damage. In every table that may
 have had writes in the damaged part, later writes are dropped too: a delete may have been lost, and
 the later writes could make deleted entries visible again. The old segments are moved to the
 directory `lost` in the store's directory.

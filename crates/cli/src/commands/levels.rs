@@ -4,6 +4,7 @@ use ostrakon_cell::{PropertyOwner, Source};
 use ostrakon_events::check_namespace_not_of_events;
 use serde_json::json;
 
+use super::table_config::may_change_entries;
 use crate::args::{Level, LevelCommand, NamespaceCommand};
 use crate::failure::Result;
 use crate::output::{Columns, Output};
@@ -73,15 +74,29 @@ pub(super) fn config(source: &dyn Source, command: LevelCommand, out: &mut Outpu
                 .into_iter()
                 .map(|one| (one.name, Some(one.value)))
                 .collect();
-            source.change_properties(owner(&level), None, &changes)?;
-            changed(&level, changes.len(), out)
+            change(source, &level, &changes, out)
         }
         LevelCommand::Delete { level, names } => {
             let changes: Vec<_> = names.into_iter().map(|name| (name, None)).collect();
-            source.change_properties(owner(&level), None, &changes)?;
-            changed(&level, changes.len(), out)
+            change(source, &level, &changes, out)
         }
     }
+}
+
+fn change(
+    source: &dyn Source,
+    level: &Level,
+    changes: &[(String, Option<String>)],
+    out: &mut Output,
+) -> Result<()> {
+    if let Some(namespace) = &level.namespace
+        && changes.iter().any(|(name, _)| may_change_entries(name))
+    {
+        check_namespace_not_of_events(source, namespace)?;
+    }
+    source.change_properties(owner(level), None, changes)?;
+    let object = json!({"namespace": level.namespace, "changed": changes.len()});
+    out.object(&object, String::new)
 }
 
 fn owner(level: &Level) -> PropertyOwner<'_> {
@@ -97,9 +112,4 @@ fn plain(shown: &str) -> &str {
         DEFAULT => "",
         name => name,
     }
-}
-
-fn changed(level: &Level, count: usize, out: &mut Output) -> Result<()> {
-    let object = json!({"namespace": level.namespace, "changed": count});
-    out.object(&object, String::new)
 }

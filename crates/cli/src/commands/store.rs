@@ -62,7 +62,7 @@ pub(super) fn repair_log(access: &Access, args: &RepairLogArgs, out: &mut Output
             return "the log is undamaged; nothing was changed".to_owned();
         }
         let mut text =
-            "the log continues behind the damage; its old segments are in `lost`".to_owned();
+            "the log continues after the damage; its old segments are in `lost`".to_owned();
         for one in &damages {
             let tables = match one.tables.as_slice() {
                 [] => "no table lost writes".to_owned(),

@@ -3,7 +3,7 @@
 use ostrakon_cell::{Activity, Error, ErrorKind, PropertyEffect, Source, Table};
 use serde_json::json;
 
-use super::access::find_table;
+use super::access::{find_table, refuse_events};
 use crate::args::ConfigCommand;
 use crate::failure::{Failure, Result};
 use crate::output::{Columns, Output};
@@ -78,6 +78,9 @@ fn change(
     out: &mut Output,
 ) -> Result<()> {
     let table = find_table(source, name)?;
+    if changes.iter().any(|(name, _)| may_change_entries(name)) {
+        refuse_events(source, name)?;
+    }
     table
         .modify_properties(changes)
         .map_err(|error| explain(name, error))?;
@@ -86,6 +89,13 @@ fn change(
         &json!({"table": name, "changed": changes.len()}),
         String::new,
     )
+}
+
+/// Whether a property may decide what a table keeps.
+pub(super) fn may_change_entries(property: &str) -> bool {
+    ["table.iterator.", "table.constraint."]
+        .iter()
+        .any(|beginning| property.starts_with(beginning))
 }
 
 /// Warns of values that have no effect, or that the store replaces with another.

@@ -120,6 +120,28 @@ fn entries_of_events_are_changed_by_the_commands_of_events_alone() {
                 "--iterator",
                 "30,AgeOffFilter,ttl=1",
             ],
+            &[
+                "table",
+                "config",
+                "set",
+                table,
+                "table.iterator.majc.age=30,AgeOffFilter",
+                "table.iterator.majc.age.opt.ttl=1",
+            ],
+            &[
+                "table",
+                "config",
+                "delete",
+                table,
+                "table.iterator.scan.sum",
+            ],
+            &[
+                "table",
+                "config",
+                "set",
+                table,
+                "table.constraint.1=DefaultKeySizeConstraint",
+            ],
         ] {
             let err = folder.fails(2, command);
             assert!(
@@ -132,7 +154,11 @@ fn entries_of_events_are_changed_by_the_commands_of_events_alone() {
         folder.ok(&["table", "add-splits", table, "m"]);
         folder.ok(&["table", "merge", table]);
         folder.ok(&["table", "compact", table]);
+        folder.ok(&["table", "config", "set", table, "table.file.max=20"]);
     }
+    let iterator = "table.iterator.majc.age=30,AgeOffFilter";
+    let err = folder.fails(2, &["config", "set", "--namespace", "events", iterator]);
+    assert!(err.contains("event types"), "{err}");
     assert!(
         folder
             .ok(&["events", "check", "web"])

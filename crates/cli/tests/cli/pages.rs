@@ -21,7 +21,7 @@ fn the_readme_of_the_program_prints_what_it_shows() {
 fn start_prints_what_it_shows() {
     let folder = Folder::new();
     clone_in(&folder);
-    assert_eq!(run_page(&folder, "docs/guide/start.md"), (3, 2));
+    assert_eq!(run_page(&folder, "docs/guide/start.md"), (4, 3));
 }
 
 #[test]

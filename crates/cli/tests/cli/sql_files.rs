@@ -501,3 +501,21 @@ fn a_file_to_which_a_pattern_leads_twice_is_read_once() {
     ]);
     assert_eq!(found, "n\n1\n");
 }
+
+/// The statistics of a Parquet file leave NaN out, so a column of one number and NaNs looked like one of that number.
+#[test]
+fn a_nan_in_a_parquet_file_stays_one() {
+    let folder = Folder::with_table();
+    for (kind, file) in [("DOUBLE", "double.parquet"), ("REAL", "real.parquet")] {
+        let values = format!(
+            "SELECT CAST(column1 AS {kind}) AS x FROM (VALUES (1.0), (CAST('NaN' AS DOUBLE))) v"
+        );
+        folder.ok(&["sql", "-c", &values, "--output", file]);
+        let query = format!("SELECT x, x + 1 AS y FROM '{file}' ORDER BY x");
+        let found = folder.ok(&["sql", "--format", "csv", "-c", &query]);
+        assert_eq!(found, "x,y\n1.0,2.0\nNaN,NaN\n", "{kind}");
+        let query = format!("SELECT count(DISTINCT x) AS n, max(x) AS m FROM '{file}'");
+        let found = folder.ok(&["sql", "--format", "csv", "-c", &query]);
+        assert_eq!(found, "n,m\n2,NaN\n", "{kind}");
+    }
+}

@@ -103,7 +103,11 @@ fn value_kind(name: &str) -> Option<(&'static str, bool)> {
     let mut fits = |kind| typed(kind, name.as_bytes(), &mut scratch).is_some();
     // `inf` is a number, and may be a name.
     let has_digit = name.bytes().any(|byte| byte.is_ascii_digit());
-    if has_digit && fits(FieldType::F64) {
+    // Seconds since 1970 have nine digits from 1973 on.
+    let is_epoch = name.len() >= 9 && name.bytes().all(|byte| byte.is_ascii_digit());
+    if is_epoch {
+        Some(("a time", true))
+    } else if has_digit && fits(FieldType::F64) {
         Some(("a number", name.contains(['.', '-', '+'])))
     } else if has_digit && fits(FieldType::Time) {
         Some(("a time", true))

@@ -175,6 +175,7 @@ fn a_header_that_cannot_be_used_ends_the_file() {
             "is a number and no name",
         ),
         ("a,-5,c\n".to_owned(), "seems to have no header"),
+        ("1400000000,x,y\n".to_owned(), "is a time"),
         ("7,ann,8\n".to_owned(), "seems to have no header"),
         ("a,::1,c\n".to_owned(), "is an address and no name"),
         ("time,,b,\n".to_owned(), "put a line with the names"),

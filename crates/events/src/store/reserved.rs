@@ -75,7 +75,7 @@ pub fn check_namespace_not_of_events(source: &dyn Source, namespace: &str) -> Re
         return Ok(());
     }
     Err(Error::invalid(
-        "the namespace has the tables of the event types, which are found by its name",
+        "the namespace belongs to the event types: neither its name nor its iterators can be changed",
     )
     .with("namespace", namespace))
 }

@@ -20,7 +20,7 @@ mod equalities;
 mod expressions;
 mod extremes;
 mod floats;
-mod grouping_sets;
+mod groups;
 mod intervals;
 mod lengths;
 mod local_times;

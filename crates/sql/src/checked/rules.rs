@@ -12,9 +12,10 @@ use datafusion::optimizer::{AnalyzerRule, OptimizerConfig, OptimizerRule};
 use super::conditions::{push_down, simplify};
 use super::dates::DATES_OF_ZONES;
 use super::dependencies::without_dependencies;
-use super::grouping_sets::GroupingColumns;
+use super::groups::GroupColumns;
 use super::null_keys::{merged, plain_keys};
 use super::subqueries::mark;
+use super::windows::RANGE_KEYS;
 
 pub(super) type Rule = Arc<dyn OptimizerRule + Send + Sync>;
 
@@ -23,8 +24,11 @@ type Rewrite = fn(&Rule, LogicalPlan, &dyn OptimizerConfig) -> Result<Transforme
 
 /// The rules that change a plan as it was written, and then the engine's, which make types equal.
 pub(crate) fn analyzer_rules() -> Vec<Arc<dyn AnalyzerRule + Send + Sync>> {
-    let mut rules: Vec<Arc<dyn AnalyzerRule + Send + Sync>> =
-        vec![Arc::new(GroupingColumns), Arc::new(DATES_OF_ZONES)];
+    let mut rules: Vec<Arc<dyn AnalyzerRule + Send + Sync>> = vec![
+        Arc::new(GroupColumns),
+        Arc::new(DATES_OF_ZONES),
+        Arc::new(RANGE_KEYS),
+    ];
     rules.extend(Analyzer::new().rules);
     rules
 }

@@ -16,7 +16,7 @@ use datafusion::logical_expr::{
     Accumulator, AggregateUDF, AggregateUDFImpl, EmitTo, GroupsAccumulator, ReversedUDAF, Signature,
 };
 
-use super::distinct_sum::DistinctSum;
+use super::distinct_sum::{DistinctSum, MovingDistinctSum};
 
 /// Digits of a sum under way: more than as many values as there can be rows add up to.
 const DIGITS: u8 = 38;
@@ -123,6 +123,10 @@ impl AggregateUDFImpl for CheckedSum {
     fn create_sliding_accumulator(&self, args: AccumulatorArgs) -> Result<Box<dyn Accumulator>> {
         match is_ours(args.return_field.data_type(), args.is_distinct) {
             true => Ok(Box::new(Sum::new(args.return_field.data_type()))),
+            false if args.is_distinct && is_integer(args.return_field.data_type()) => {
+                let kind = args.return_field.data_type();
+                Ok(Box::new(MovingDistinctSum::new(kind)))
+            }
             false => self.engines.create_sliding_accumulator(args),
         }
     }

@@ -6,6 +6,7 @@ mod kind;
 mod local;
 mod naming;
 mod panics;
+mod parquet;
 mod pattern;
 mod relation;
 mod structs;
@@ -19,7 +20,6 @@ use datafusion::arrow::datatypes::{Schema, SchemaRef};
 use datafusion::catalog::TableProvider;
 use datafusion::common::{Result, plan_err};
 use datafusion::datasource::file_format::FileFormat;
-use datafusion::datasource::file_format::parquet::ParquetFormat;
 use datafusion::datasource::listing::{
     ListingOptions, ListingTable, ListingTableConfig, ListingTableUrl,
 };
@@ -34,6 +34,7 @@ use url::Url;
 use arrow::Arrow;
 use kind::{Content, Kind};
 use local::LocalFormat;
+use parquet::Parquet;
 use relation::FileRelation;
 use text::Text;
 
@@ -106,7 +107,7 @@ impl FileTables {
         };
         let limit = self.record_limit;
         let format: Arc<dyn FileFormat> = match (kind.content, kind.packing) {
-            (Content::Parquet, _) => Arc::new(ParquetFormat::default()),
+            (Content::Parquet, _) => Arc::new(Parquet::default()),
             (Content::Arrow, _) => Arc::new(LocalFormat(Arc::new(Arrow::new(limit)))),
             (Content::Delimited(delimiter), packing) => {
                 let mut text = Text::delimited(delimiter, packing, limit);

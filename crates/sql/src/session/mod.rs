@@ -31,6 +31,7 @@ mod temporary;
 mod unfinished;
 mod update;
 mod using;
+mod windows;
 mod workers;
 
 pub use bind::SqlValue;

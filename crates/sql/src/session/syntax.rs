@@ -12,7 +12,7 @@ use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::tokenizer::{Token, Tokenizer};
 use ostrakon_cell::{Error, ErrorKind, Result};
 
-use super::{casts, dialect, distinct, fetch, file_calls, ignored, names};
+use super::{casts, dialect, distinct, fetch, file_calls, ignored, names, windows};
 
 /// The deepest expression. Plans are walked by recursion, and a stack that overflows ends the process.
 const DEPTH_MAX: usize = 500;
@@ -69,7 +69,8 @@ fn correct_ast(ast: &mut Ast) -> Result<()> {
         }
         _ => {}
     }
-    // Once columns have their names, which show the calls as they are written.
+    // Once columns have their names, which show calls and windows as they are written.
+    windows::write_out(ast)?;
     file_calls::name_files(ast)?;
     dialect::rewrite(ast)?;
     casts::name_groups(ast)

@@ -64,6 +64,12 @@ fn times_of_a_zone_compare_with_constants_as_the_times_that_they_were() {
             "{} BETWEEN {day} AND DATE '2024-01-17'",
             "{} IN ({day}, {next})",
             "{} IN ({day})",
+            "{} IN (SELECT {day})",
+            "{} NOT IN (SELECT {day})",
+            "{} >= ANY (SELECT {day})",
+            "{} < ALL (SELECT {day})",
+            "{day} IN (SELECT max({}) FROM p)",
+            "{day} <= ALL (SELECT {} FROM p WHERE id > 23)",
             "CASE {} WHEN {day} THEN true ELSE false END",
             "{} IN ({noon}, {next})",
             "{} NOT IN ({noon}, {next})",
@@ -81,6 +87,34 @@ fn times_of_a_zone_compare_with_constants_as_the_times_that_they_were() {
                 (rows(&session, &ids), rows(&session, &values))
             };
             assert_eq!(of(&ours), of(&wanted), "{ours}");
+        }
+    }
+}
+
+/// Midnights that clocks go over, and that there are twice.
+#[test]
+fn a_day_begins_with_its_first_time() {
+    let session = session(&store());
+    for (zone, day, first) in [
+        ("America/Sao_Paulo", "2018-11-04", "2018-11-04 03:00:00"),
+        ("America/Havana", "2026-11-01", "2026-11-01 04:00:00"),
+        ("Europe/Zurich", "2024-01-16", "2024-01-15 23:00:00"),
+    ] {
+        let times = format!(
+            "(SELECT CAST(column1 AS TIMESTAMP) AT TIME ZONE 'UTC' AT TIME ZONE '{zone}' AS z, column2 AS n FROM \
+             (VALUES (TIMESTAMP '{first}' - INTERVAL '1 second', 1), (TIMESTAMP '{first}', 2)) v) t"
+        );
+        for (condition, wanted) in [
+            (format!("z >= DATE '{day}'"), "2"),
+            (format!("z < DATE '{day}'"), "1"),
+            (format!("DATE '{day}' IN (z)"), "2"),
+            (format!("z IN (SELECT DATE '{day}')"), "2"),
+        ] {
+            let found = rows(
+                &session,
+                &format!("SELECT n FROM {times} WHERE {condition}"),
+            );
+            assert_eq!(found, [wanted], "{zone} {condition}");
         }
     }
 }

@@ -1,6 +1,8 @@
 //! Random operations from a seed.
 
+use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet, VecDeque};
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 use ostrakon_cell::{Durability, IteratorScope};
 use ostrakon_store::clock::Random;
@@ -86,8 +88,41 @@ const PROPERTIES: [(&str, Option<&str>); 36] = [
     ("table.file.compress.type", Some("lz4")),
 ];
 
-/// Powers of two that values have. A hundred equal ones can be added.
+/// Powers of two that values have: a sum of a hundred of each fits into 63 bits.
 pub(super) const POWERS: u32 = 56;
+
+/// The powers of two that a column has had.
+#[derive(Debug, Clone, Copy)]
+struct Powers {
+    /// The sum of all of them.
+    used: u64,
+    next: u32,
+}
+
+impl Powers {
+    /// Columns begin with different ones, so that it shows if one is taken for another.
+    fn beginning_at(column: &ColumnOfRow) -> Self {
+        let mut hasher = DefaultHasher::new();
+        column.hash(&mut hasher);
+        Self {
+            used: 0,
+            next: (hasher.finish() % u64::from(POWERS)) as u32,
+        }
+    }
+
+    /// One that is not used yet, as long as there is one.
+    fn next(&mut self) -> u64 {
+        if self.used.count_ones() == POWERS {
+            self.used = 0;
+        }
+        while self.used >> self.next & 1 == 1 {
+            self.next = (self.next + 1) % POWERS;
+        }
+        let power = 1 << self.next;
+        self.used |= power;
+        power
+    }
+}
 
 /// Table, row, family, qualifier and label.
 type ColumnOfRow = (u8, String, &'static str, String, &'static str);
@@ -98,8 +133,8 @@ pub(super) struct Generator {
     plan: Plan,
     number: usize,
     millis: i64,
-    /// The values of each column so far.
-    values: HashMap<ColumnOfRow, u32>,
+    /// The values that each column has had.
+    values: HashMap<ColumnOfRow, Powers>,
     /// Tables as they probably are.
     styles: [Option<Style>; TABLES as usize],
     /// What is to come next, last first.
@@ -256,7 +291,7 @@ impl Generator {
     }
 
     /// Adds their numbers to the values: powers of two, so that a sum tells its parts. Those of a column differ: of two equal
-    /// ones, of which one was deleted, nobody could say which one a sum has. Those of different columns differ mostly.
+    /// ones, of which one was deleted, nobody could say which one a sum has.
     fn give_numbers(&mut self, table: u8, changes: &mut [Change]) {
         for change in changes {
             let Some(value) = &mut change.value else {
@@ -269,18 +304,14 @@ impl Generator {
                 change.qualifier.clone(),
                 change.label,
             );
-            // The same for the columns of all tables, which may become one table's.
-            let name = [
-                &*change.row,
-                change.family,
-                &*change.qualifier,
-                change.label,
-            ]
-            .concat();
-            let first = 7 * name.bytes().map(u32::from).sum::<u32>();
-            let number = self.values.entry(column).or_insert(first);
-            value.push_str(&(1_u64 << (*number % POWERS)).to_string());
-            *number += 1;
+            let powers = match self.values.entry(column) {
+                Entry::Occupied(known) => known.into_mut(),
+                Entry::Vacant(new) => {
+                    let powers = Powers::beginning_at(new.key());
+                    new.insert(powers)
+                }
+            };
+            value.push_str(&powers.next().to_string());
         }
     }
 
@@ -519,10 +550,9 @@ impl Generator {
     fn copy_values(&mut self, from: u8, to: u8) {
         let mut copied = self.values.clone();
         copied.retain(|column, _| column.0 == from);
-        for ((_, row, family, qualifier, label), number) in copied {
+        for ((_, row, family, qualifier, label), powers) in copied {
             let own = self.values.entry((to, row, family, qualifier, label));
-            let own = own.or_insert(number);
-            *own = number.max(*own);
+            own.or_insert(powers).used |= powers.used;
         }
     }
 

@@ -4,6 +4,8 @@
 
 mod part;
 
+pub(super) use part::first_on_clock;
+
 use std::sync::Arc;
 
 use datafusion::arrow::array::timezone::Tz;

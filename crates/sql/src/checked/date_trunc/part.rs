@@ -88,20 +88,25 @@ impl Part {
         if matches!(self, Self::OfSecond(_) | Self::Seconds(..DAY)) {
             return second.checked_sub(clock.checked_sub(begin)?);
         }
-        let on_clock = |second| {
-            let clock = DateTime::from_timestamp(second, 0)?.naive_utc();
-            Some(zone.from_local_datetime(&clock))
-        };
-        match on_clock(begin)? {
-            // A day with two midnights begins with the first one.
-            MappedLocalTime::Single(time) | MappedLocalTime::Ambiguous(time, _) => {
-                Some(time.timestamp())
-            }
-            // Clocks went over it: the day begins when they did.
-            MappedLocalTime::None => {
-                let before = on_clock(begin.checked_sub(GAP)?)?.earliest()?.timestamp();
-                change(zone, before, before.checked_add(GAP)?)
-            }
+        first_on_clock(zone, begin)
+    }
+}
+
+/// The first second at which the clocks of a zone show a time, or go over it.
+pub(in crate::checked) fn first_on_clock(zone: Tz, clock: i64) -> Option<i64> {
+    let on_clock = |second| {
+        let clock = DateTime::from_timestamp(second, 0)?.naive_utc();
+        Some(zone.from_local_datetime(&clock))
+    };
+    match on_clock(clock)? {
+        // A day with two midnights begins with the first one.
+        MappedLocalTime::Single(time) | MappedLocalTime::Ambiguous(time, _) => {
+            Some(time.timestamp())
+        }
+        // Clocks went over it: the day begins when they did.
+        MappedLocalTime::None => {
+            let before = on_clock(clock.checked_sub(GAP)?)?.earliest()?.timestamp();
+            change(zone, before, before.checked_add(GAP)?)
         }
     }
 }

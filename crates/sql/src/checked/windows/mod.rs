@@ -1,8 +1,9 @@
-//! Window functions that the engine computes so that answers are lost, or cannot compute.
+//! Window functions that the engine computes wrongly, or refuses.
 
+mod in_frame;
 mod moving;
+mod ranges;
 mod separate;
-mod two_stacks;
 mod whole;
 
 use datafusion::common::DFSchema;
@@ -12,6 +13,7 @@ use datafusion::logical_expr::{Expr, WindowFunctionDefinition};
 
 use super::expressions::ExpressionRule;
 
+pub(super) use ranges::RANGE_KEYS;
 pub(super) use separate::SeparateWindows;
 
 /// Replaces such functions, once the engine has made the types equal.
@@ -37,13 +39,14 @@ fn replaced(function: &WindowFunction, schema: &DFSchema) -> Option<WindowFuncti
     let params = &function.params;
     match &function.fun {
         WindowFunctionDefinition::AggregateUDF(aggregate) => {
-            moving::over_frames(aggregate, params, schema)
+            moving::for_moving_frames(aggregate, params, schema)
                 .map(WindowFunctionDefinition::AggregateUDF)
         }
         WindowFunctionDefinition::WindowUDF(window) => {
             let ignores_nulls = params.null_treatment == Some(NullTreatment::IgnoreNulls);
             (ignores_nulls && matches!(window.name(), "lag" | "lead"))
-                .then(|| WindowFunctionDefinition::WindowUDF(whole::over_partitions(window)))
+                .then(|| whole::over_partitions(window))?
+                .map(WindowFunctionDefinition::WindowUDF)
         }
     }
 }

@@ -4,6 +4,9 @@
 //! the result for the rows that stay: after an infinite value there are only NaNs, and after `1e20` smaller values are
 //! lost. And there are aggregates from which nothing can be taken away, `bool_and` for one. So these are computed from the
 //! rows of the frame alone.
+//!
+//! The engine also reverses the order of a window, and with it the frame, if the rows come in the other order. A frame that
+//! only grows would move then, so these aggregates are not reversed.
 
 use std::sync::Arc;
 
@@ -17,34 +20,50 @@ use datafusion::logical_expr::{
 };
 use datafusion::physical_expr::{PhysicalExpr, PhysicalSortExpr};
 
-use super::two_stacks::{Recomputed, TwoStacks};
+use super::in_frame::{Recomputed, TwoStacks};
 
 /// The aggregate for frames that move; `None` if the engine's is exact for those of the function.
-pub(super) fn over_frames(
+pub(super) fn for_moving_frames(
     aggregate: &Arc<AggregateUDF>,
     params: &WindowFunctionParams,
     schema: &DFSchema,
 ) -> Option<Arc<AggregateUDF>> {
-    if params.window_frame.is_ever_expanding() {
+    let frame = &params.window_frame;
+    // Of all rows, in any order if that has no effect.
+    let is_whole = frame.start_bound.is_unbounded() && frame.end_bound.is_unbounded();
+    let is_whole = is_whole && !depends_on_order(aggregate.name());
+    let is_replaced = aggregate.inner().downcast_ref::<Moving>().is_some();
+    if is_whole || is_replaced || is_exact(aggregate.name(), params, schema) {
         return None;
     }
-    let is_exact = match aggregate.name() {
-        // Their states are values of rows, or numbers of rows.
-        "count" | "min" | "max" | "median" | "percentile_cont" | "array_agg" | "bit_xor" => true,
-        // Of these, integers and decimals.
+    Some(Arc::new(AggregateUDF::from(Moving {
+        engines: Arc::clone(aggregate),
+    })))
+}
+
+/// Whether the result depends on the order of the rows. The engine returns it in reverse if it reverses a window.
+fn depends_on_order(name: &str) -> bool {
+    matches!(
+        name,
+        "array_agg" | "string_agg" | "first_value" | "last_value" | "nth_value" | "any_value"
+    )
+}
+
+/// Whether the engine, or a function of ours, can take a value away from the aggregate so that nothing is left of it.
+fn is_exact(name: &str, params: &WindowFunctionParams, schema: &DFSchema) -> bool {
+    match name {
+        "count" | "min" | "max" => true,
+        "median" | "percentile_cont" => !params.distinct,
         "sum" => {
             let kind = params.args.first().map(|value| value.get_type(schema));
-            let is_float = !matches!(kind, Some(Ok(kind)) if !kind.is_floating());
-            !is_float && !params.distinct
+            match kind {
+                Some(Ok(DataType::Int64 | DataType::UInt64)) => true,
+                Some(Ok(kind)) => kind.is_decimal() && !params.distinct,
+                _ => false,
+            }
         }
         _ => false,
-    };
-    let known = aggregate.inner().downcast_ref::<Moving>().is_some();
-    (!is_exact && !known).then(|| {
-        Arc::new(AggregateUDF::from(Moving {
-            engines: Arc::clone(aggregate),
-        }))
-    })
+    }
 }
 
 /// An aggregate of the engine over frames that move.
@@ -95,12 +114,12 @@ impl AggregateUDFImpl for Moving {
             is_distinct: args.is_distinct,
         })?;
         let maker = Maker::new(Arc::clone(&self.engines), args);
-        // States of other types grow with the rows, and there would be one for each row.
+        // States of other types grow with the rows, and there would be one for each row. Two stacks change the order of rows.
         let is_small = state.iter().all(|field| {
             let kind = field.data_type();
             kind.is_primitive() || *kind == DataType::Boolean
         });
-        Ok(match is_small {
+        Ok(match is_small && !depends_on_order(self.name()) {
             true => Box::new(TwoStacks::new(maker)?),
             false => Box::new(Recomputed::new(maker)),
         })
@@ -111,10 +130,7 @@ impl AggregateUDFImpl for Moving {
     }
 
     fn reverse_expr(&self) -> ReversedUDAF {
-        match self.engines.reverse_udf() {
-            ReversedUDAF::Identical => ReversedUDAF::Identical,
-            _ => ReversedUDAF::NotSupported,
-        }
+        ReversedUDAF::NotSupported
     }
 
     fn default_value(&self, kind: &DataType) -> Result<ScalarValue> {

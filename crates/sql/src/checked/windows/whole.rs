@@ -1,6 +1,6 @@
 //! `lag` and `lead` with IGNORE NULLS. Where the engine computes them row by row it counts rows wrongly (version 55):
-//! with an offset of 2 or more, values are lost. It also takes a row for the last one that `lead` needs that is not. Over
-//! a whole partition it computes them well.
+//! with an offset of 2 or more, values are lost. Below a LIMIT, it does not read all rows that `lead` needs. Over a whole
+//! partition it computes them well.
 
 use std::sync::Arc;
 
@@ -13,11 +13,14 @@ use datafusion::logical_expr::function::{
 use datafusion::logical_expr::{PartitionEvaluator, Signature, WindowUDF, WindowUDFImpl};
 use datafusion::physical_expr::PhysicalExpr;
 
-/// The function, computed over whole partitions in the order of the query.
-pub(super) fn over_partitions(function: &Arc<WindowUDF>) -> Arc<WindowUDF> {
-    Arc::new(WindowUDF::from(OverPartitions {
-        engines: Arc::clone(function),
-    }))
+/// The function, computed over whole partitions in the order of the query; `None` if it is that already.
+pub(super) fn over_partitions(function: &Arc<WindowUDF>) -> Option<Arc<WindowUDF>> {
+    let is_replaced = function.inner().downcast_ref::<OverPartitions>().is_some();
+    (!is_replaced).then(|| {
+        Arc::new(WindowUDF::from(OverPartitions {
+            engines: Arc::clone(function),
+        }))
+    })
 }
 
 /// It can neither be reversed nor does it say how many rows after a limit it needs: that depends on the NULLs.

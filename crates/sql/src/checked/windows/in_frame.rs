@@ -1,4 +1,7 @@
 //! Accumulators that rows leave in the order in which they came, without anything being taken away from a result.
+//!
+//! [`TwoStacks`] adds the parts of a frame up, and [`Recomputed`] adds all rows again. Floating-point numbers are rounded in
+//! the order in which they are added, so two equal frames may have results that differ in the last digits.
 
 use std::collections::VecDeque;
 
@@ -15,7 +18,8 @@ use super::moving::Maker;
 #[derive(Debug)]
 pub(super) struct TwoStacks {
     maker: Maker,
-    /// The state of the oldest row and those after it is the last.
+    /// States of the rows that do not count in `back`. The last one is that of all of them, the one before it that of all
+    /// but the oldest row, and so on.
     front: Vec<Vec<ScalarValue>>,
     back: Box<dyn Accumulator>,
     /// The rows of `back`.
@@ -32,8 +36,8 @@ impl TwoStacks {
         })
     }
 
-    /// Gives all rows a state of their own.
-    fn turn(&mut self) -> Result<()> {
+    /// Moves all rows to the front, each with its state.
+    fn move_to_front(&mut self) -> Result<()> {
         let mut states = self.maker.make()?;
         while let Some(row) = self.rows.pop_back() {
             states.update_batch(&arrays(&[row])?)?;
@@ -59,7 +63,7 @@ impl Accumulator for TwoStacks {
                 return internal_err!("more rows leave a frame than are in it");
             }
             self.rows.drain(..count - of_front);
-            self.turn()?;
+            self.move_to_front()?;
         }
         Ok(())
     }
@@ -101,6 +105,8 @@ impl Accumulator for TwoStacks {
 pub(super) struct Recomputed {
     maker: Maker,
     rows: VecDeque<Vec<ScalarValue>>,
+    /// The result, until a row comes or goes.
+    known: Option<ScalarValue>,
 }
 
 impl Recomputed {
@@ -108,12 +114,14 @@ impl Recomputed {
         Self {
             maker,
             rows: VecDeque::new(),
+            known: None,
         }
     }
 }
 
 impl Accumulator for Recomputed {
     fn update_batch(&mut self, values: &[ArrayRef]) -> Result<()> {
+        self.known = None;
         push_rows(&mut self.rows, values)
     }
 
@@ -122,6 +130,7 @@ impl Accumulator for Recomputed {
         if count > self.rows.len() {
             return internal_err!("more rows leave a frame than are in it");
         }
+        self.known = None;
         self.rows.drain(..count);
         Ok(())
     }
@@ -131,11 +140,16 @@ impl Accumulator for Recomputed {
     }
 
     fn evaluate(&mut self) -> Result<ScalarValue> {
+        if let Some(known) = &self.known {
+            return Ok(known.clone());
+        }
         let mut all = self.maker.make()?;
         if !self.rows.is_empty() {
             all.update_batch(&arrays(self.rows.make_contiguous())?)?;
         }
-        all.evaluate()
+        let value = all.evaluate()?;
+        self.known = Some(value.clone());
+        Ok(value)
     }
 
     fn state(&mut self) -> Result<Vec<ScalarValue>> {

@@ -1,5 +1,5 @@
-//! Computed values in ROLLUP, CUBE and GROUPING SETS become columns, and queries in GROUP BY that name outer columns, which
-//! the engine computes for a projection and not for an aggregate.
+//! Groups that the engine cannot compute in an aggregate become columns of a projection below it: computed values in ROLLUP,
+//! CUBE and GROUPING SETS, and queries that name columns of the outer query.
 //!
 //! A rule that changes a part of an expression keeps the expression's name with an alias. The engine's rules, and those
 //! here, take a whole grouping set for one expression, and give it an alias too; then it is no grouping set any more. So
@@ -16,11 +16,11 @@ use datafusion::optimizer::AnalyzerRule;
 
 /// Makes such columns below an aggregate.
 #[derive(Debug)]
-pub(super) struct GroupingColumns;
+pub(super) struct GroupColumns;
 
-impl AnalyzerRule for GroupingColumns {
+impl AnalyzerRule for GroupColumns {
     fn name(&self) -> &'static str {
-        "grouping_columns"
+        "group_columns"
     }
 
     fn analyze(&self, plan: LogicalPlan, _: &ConfigOptions) -> Result<LogicalPlan> {
@@ -43,11 +43,11 @@ fn with_columns(aggregate: &Aggregate) -> Result<Option<Aggregate>> {
     let grouped = grouping_set_to_exprlist(&aggregate.group_expr)?;
     let mut computed = Vec::new();
     for expr in grouped {
-        let is_changed = match has_sets {
+        let is_moved = match has_sets {
             true => !matches!(expr, Expr::Column(_)),
             false => expr.exists(|part| Ok(is_correlated(part)))?,
         };
-        if is_changed {
+        if is_moved {
             computed.push(expr);
         }
     }
