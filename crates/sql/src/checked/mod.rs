@@ -32,6 +32,7 @@ mod operators;
 mod orders;
 mod physical;
 mod projections;
+mod regr_r2;
 mod repeated_keys;
 mod rules;
 mod same_type;
@@ -84,6 +85,7 @@ pub(crate) fn register(context: &SessionContext, limit: usize, has_own_nulls: Ha
     context.add_optimizer_rule(Arc::new(one_way::OneWay));
     context.add_optimizer_rule(Arc::new(null_keys::NullKeys::new()));
     context.register_udaf(AggregateUDF::from(sum::CheckedSum::new()));
+    context.register_udaf(AggregateUDF::from(regr_r2::RegrR2::new()));
     for extreme in extremes::Extreme::both() {
         context.register_udaf(extreme);
     }
