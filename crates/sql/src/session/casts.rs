@@ -400,7 +400,7 @@ mod tests {
                 "SELECT x FROM (SELECT v::numeric(3, 1), sum(k) OVER w AS x FROM t GROUP BY 1, k \
                  WINDOW w AS (ORDER BY v::decimal(3,1))) q",
                 "SELECT x FROM (SELECT cast_of(v::NUMERIC(3,1), 'DECIMAL(3,1)') AS \"v::NUMERIC(3,1)\", \
-                 sum(k) OVER w AS x FROM t GROUP BY 1, k \
+                 sum(k) OVER (ORDER BY cast_of(v::DECIMAL(3,1), 'DECIMAL(3,1)')) AS x FROM t GROUP BY 1, k \
                  WINDOW w AS (ORDER BY cast_of(v::DECIMAL(3,1), 'DECIMAL(3,1)'))) q",
             ),
             (
