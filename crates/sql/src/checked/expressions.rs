@@ -5,7 +5,7 @@ use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::common::{DFSchema, Result};
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::utils::{conjunction, merge_schema, split_conjunction_owned};
-use datafusion::logical_expr::{Expr, Filter, LogicalPlan, lit};
+use datafusion::logical_expr::{Expr, Filter, LogicalPlan, Operator, lit};
 use datafusion::optimizer::AnalyzerRule;
 
 /// Replaces expressions by others of the same type, from the leaves up. The schema is that of the inputs.
@@ -82,4 +82,19 @@ pub(super) fn with_new_schemas(changed: Transformed<LogicalPlan>) -> Result<Logi
             .map(|plan| plan.data),
         false => Ok(changed.data),
     }
+}
+
+/// Whether an operator compares two values of one type.
+pub(super) fn is_comparison(op: Operator) -> bool {
+    matches!(
+        op,
+        Operator::Eq
+            | Operator::NotEq
+            | Operator::Lt
+            | Operator::LtEq
+            | Operator::Gt
+            | Operator::GtEq
+            | Operator::IsDistinctFrom
+            | Operator::IsNotDistinctFrom
+    )
 }

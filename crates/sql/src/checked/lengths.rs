@@ -12,12 +12,12 @@ use datafusion::common::tree_node::Transformed;
 use datafusion::common::{DFSchema, Result, internal_err};
 use datafusion::logical_expr::expr::{Between, Case, InList, ScalarFunction};
 use datafusion::logical_expr::{
-    BinaryExpr, ColumnarValue, Expr, ExprSchemable, Operator, ScalarFunctionArgs, ScalarUDF,
-    ScalarUDFImpl, Signature, Volatility,
+    BinaryExpr, ColumnarValue, Expr, ExprSchemable, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl,
+    Signature, Volatility,
 };
 
 use super::arrays::on_arrays;
-use super::expressions::ExpressionRule;
+use super::expressions::{ExpressionRule, is_comparison};
 use super::intervals::{are_lengths, in_days, length, lengths};
 
 /// Corrects such comparisons and conversions.
@@ -80,20 +80,6 @@ fn corrected(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
         }
         expr => return Ok(Transformed::no(expr)),
     }))
-}
-
-fn is_comparison(op: Operator) -> bool {
-    matches!(
-        op,
-        Operator::Eq
-            | Operator::NotEq
-            | Operator::Lt
-            | Operator::LtEq
-            | Operator::Gt
-            | Operator::GtEq
-            | Operator::IsDistinctFrom
-            | Operator::IsNotDistinctFrom
-    )
 }
 
 fn is_interval(kind: &DataType) -> bool {

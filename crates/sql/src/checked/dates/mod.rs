@@ -9,11 +9,9 @@ use datafusion::arrow::datatypes::{DataType, TimeUnit};
 use datafusion::common::tree_node::Transformed;
 use datafusion::common::{DFSchema, Result};
 use datafusion::logical_expr::expr::{Between, BinaryExpr, InList, InSubquery, SetComparison};
-use datafusion::logical_expr::{
-    Expr, ExprSchemable, LogicalPlan, LogicalPlanBuilder, Operator, Subquery,
-};
+use datafusion::logical_expr::{Expr, ExprSchemable, LogicalPlan, LogicalPlanBuilder, Subquery};
 
-use super::expressions::ExpressionRule;
+use super::expressions::{ExpressionRule, is_comparison};
 use start_of_day::start_of_day;
 
 /// Replaces such dates, before the engine makes the types equal. Columns of USING stay as they are.
@@ -113,18 +111,4 @@ fn compared(expr: &mut Expr) -> Vec<&mut Expr> {
         },
         _ => Vec::new(),
     }
-}
-
-fn is_comparison(op: Operator) -> bool {
-    matches!(
-        op,
-        Operator::Eq
-            | Operator::NotEq
-            | Operator::Lt
-            | Operator::LtEq
-            | Operator::Gt
-            | Operator::GtEq
-            | Operator::IsDistinctFrom
-            | Operator::IsNotDistinctFrom
-    )
 }
