@@ -322,9 +322,10 @@ def test_upkeep_of_events(web: ostrakon.Events, store: ostrakon.Store) -> None:
     # An index without its entries: what a query finds by it, it does not find any more.
     index = store["events.web_index"]
     nothing = ostrakon.IteratorSetting(90, "GrepIterator", "nothing", {"term": "no such text"})
-    index.attach_iterator(nothing, scopes=["majc"])
+    # The table itself rejects it.
+    store.set_properties(nothing.properties(["majc"]))
     index.compact()
-    index.remove_iterator("nothing", scopes=["majc"])
+    store.set_properties(dict.fromkeys(nothing.properties(["majc"])))
     wrong = web.check().disagreements
     assert {one.table for one in wrong} == {"index"}
     assert dt.datetime(2024, 5, 17, 12, tzinfo=UTC) in {one.bin for one in wrong}

@@ -429,6 +429,20 @@ def test_tables_of_events_are_reserved(tmp_path: Path) -> None:
             store.drop("events.web_index")
         with pytest.raises(ValueError, match="event type"):
             store.rename_table("events.web", "other")
+        for name in ("events.web", "events.web_index", "events.web_aggregate", "events.types"):
+            table = store[name]
+            with pytest.raises(errors.InvalidArgumentError, match="event type"):
+                table.attach_iterator(IteratorSetting(30, "AgeOffFilter", options={"ttl": "1"}))
+            with pytest.raises(errors.InvalidArgumentError, match="event type"):
+                table.set_properties({"table.constraint.1": "DefaultKeySizeConstraint"})
+            # These keep all entries.
+            table.set_properties({"table.file.max": "20"})
+            table.compact()
+        iterator = {"table.iterator.majc.age": "30,AgeOffFilter"}
+        with pytest.raises(errors.InvalidArgumentError, match="event types"):
+            store.set_properties(iterator, namespace="events")
+        assert store.events("web").query().count() == 1
+        assert store.events("web").check().disagreements == []
     with ostrakon.open(tmp_path / "db", auths="x") as store:
         with pytest.raises(errors.PermissionDeniedError):
             store.table("events.types")

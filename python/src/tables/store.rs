@@ -11,7 +11,7 @@ use ostrakon_cell::{
     Source, TableOptions, TimeType,
 };
 use ostrakon_events::{
-    check_namespace_not_of_events, check_not_of_events, has_batch_numbers,
+    check_namespace_not_of_events, check_not_of_events, has_batch_numbers, may_change_entries,
     register_event_iterators, reserved_to_events,
 };
 use ostrakon_graph::register_graph_iterators;
@@ -367,6 +367,12 @@ impl NativeStore {
     ) -> PyResult<()> {
         let change = || {
             let store = self.open_store()?;
+            // A reader's handle refuses it by itself.
+            if let (None, Some(namespace)) = (&self.held, namespace)
+                && changes.iter().any(|(name, _)| may_change_entries(name))
+            {
+                check_namespace_not_of_events(&*store, namespace)?;
+            }
             store.change_properties(owner(namespace), None, &changes)
         };
         py.detach(change).into_python().map(drop)

@@ -11,7 +11,7 @@ use ostrakon_cell::{
     CompactOptions, Error, ImportDirectoryOptions, ImportTransfer, Interrupt, Range, Result,
     ScanOptions, Table,
 };
-use ostrakon_events::check_entries_not_of_events;
+use ostrakon_events::{check_entries_not_of_events, may_change_entries};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
@@ -320,8 +320,14 @@ impl NativeTable {
         py: Python<'_>,
         changes: Vec<(String, Option<String>)>,
     ) -> PyResult<()> {
-        py.detach(|| self.open_table()?.modify_properties(&changes))
-            .into_python()
+        let change = || {
+            let table = match changes.iter().any(|(name, _)| may_change_entries(name)) {
+                true => self.changed_table()?,
+                false => self.open_table()?,
+            };
+            table.modify_properties(&changes)
+        };
+        py.detach(change).into_python()
     }
 
     /// Tablets: end of the one before, own end, files, entries, bytes.

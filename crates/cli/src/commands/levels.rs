@@ -1,10 +1,9 @@
 //! `namespace …` and `config …`: namespaces, and properties that tables inherit.
 
 use ostrakon_cell::{PropertyOwner, Source};
-use ostrakon_events::check_namespace_not_of_events;
+use ostrakon_events::{check_namespace_not_of_events, may_change_entries};
 use serde_json::json;
 
-use super::table_config::may_change_entries;
 use crate::args::{Level, LevelCommand, NamespaceCommand};
 use crate::failure::Result;
 use crate::output::{Columns, Output};

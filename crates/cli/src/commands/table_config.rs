@@ -1,6 +1,7 @@
 //! `table config …`
 
 use ostrakon_cell::{Activity, Error, ErrorKind, PropertyEffect, Source, Table};
+use ostrakon_events::may_change_entries;
 use serde_json::json;
 
 use super::access::{find_table, refuse_events};
@@ -89,13 +90,6 @@ fn change(
         &json!({"table": name, "changed": changes.len()}),
         String::new,
     )
-}
-
-/// Whether a property may decide what a table keeps.
-pub(super) fn may_change_entries(property: &str) -> bool {
-    ["table.iterator.", "table.constraint."]
-        .iter()
-        .any(|beginning| property.starts_with(beginning))
 }
 
 /// Warns of values that have no effect, or that the store replaces with another.

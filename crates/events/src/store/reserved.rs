@@ -66,6 +66,15 @@ pub fn check_entries_not_of_events(source: &dyn Source, table: &str) -> Result<(
     Err(why.with("table", table))
 }
 
+/// Whether a property may decide which entries a table keeps. Those of the tables of a type stay as they are, as their
+/// entries do, and those of the namespace: for every way to change properties.
+#[must_use]
+pub fn may_change_entries(property: &str) -> bool {
+    ["table.iterator.", "table.constraint."]
+        .iter()
+        .any(|beginning| property.starts_with(beginning))
+}
+
 /// The same as [`check_not_of_events`] for the namespace with the tables of all types.
 ///
 /// # Errors
