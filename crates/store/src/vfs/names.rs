@@ -181,6 +181,31 @@ impl WatchedNames {
         })
     }
 
+    /// Removes `dir` and its parents as far as their names are doubtful, so that they can be made again. A failed sync leaves
+    /// such a directory if its removal failed as well.
+    fn remove_doubtful_directories(&self, dir: &Path) -> StoreResult<()> {
+        for dir in dir.ancestors() {
+            let mut is_doubtful = false;
+            self.with_name(dir, |names, name| {
+                is_doubtful = names.doubtful.contains(name);
+            });
+            if !is_doubtful {
+                continue;
+            }
+            match self.remove_dir(dir) {
+                Err(error) if error.kind() == ErrorKind::NotFound => self.forget(dir),
+                removed => removed.map_err(|error| {
+                    error.with("directory", dir.display()).with(
+                        "hint",
+                        "an earlier sync failed and may have lost this new directory, so it is made again: move away \
+                         what is in it",
+                    )
+                })?,
+            }
+        }
+        Ok(())
+    }
+
     /// The name was removed, and is no longer doubtful.
     fn forget(&self, path: &Path) {
         self.with_name(path, |names, name| {
@@ -276,6 +301,7 @@ impl Vfs for WatchedNames {
 
     fn create_dir_durably(&self, dir: &Path) -> StoreResult<()> {
         let _making = self.making_directories.lock();
+        self.remove_doubtful_directories(dir)?;
         create_dir_durably(self, dir)
     }
 

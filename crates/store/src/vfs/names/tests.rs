@@ -348,6 +348,31 @@ fn a_directory_that_its_creator_removes_again_is_made_durable_by_the_next_one() 
     assert!(disk.durable.lock().contains(new));
 }
 
+/// The sync of a new directory's name failed, and then its removal, as on a disk that comes back later.
+#[test]
+fn a_directory_that_could_not_be_removed_after_a_failed_sync_is_made_again() {
+    let (disk, watched) = watched();
+    let [outer, inner, file] = ["/d/outer", "/d/outer/inner", "/d/outer/file"].map(Path::new);
+    let below = disk.clone();
+    disk.before_sync(move || drop(below.disk.create(file).unwrap()));
+    disk.fail_second(ErrorKind::Io);
+    assert!(watched.create_dir_durably(inner).is_err());
+    let error = watched.create_dir_durably(inner).unwrap_err().to_string();
+    assert!(error.contains("move away what is in it"), "{error}");
+    disk.disk.remove(file).unwrap();
+    watched.create_dir_durably(inner).unwrap();
+    for dir in [outer, inner] {
+        assert!(disk.durable.lock().contains(dir));
+    }
+    // One that someone else has removed is made again, too.
+    let other = Path::new("/d/other");
+    let below = disk.clone();
+    disk.before_sync(move || below.disk.remove_dir(other).unwrap());
+    disk.fail_second(ErrorKind::Io);
+    assert!(watched.create_dir_durably(other).is_err());
+    watched.create_dir_durably(other).unwrap();
+}
+
 /// The directory is there already, and the sync of its parent may be impossible; that of a new one may not fail.
 #[test]
 fn the_parent_of_an_existing_directory_may_be_out_of_reach() {
