@@ -61,6 +61,34 @@ fn events_print_what_is_shown() {
     assert!(run_console(&folder, "docs/guide/events.md") >= 5);
 }
 
+#[test]
+fn the_definition_of_a_type_on_the_page_of_events_is_complete() {
+    let folder = Folder::new();
+    let page = page("docs/guide/events.md");
+    let mut definitions = blocks(&page)
+        .into_iter()
+        .filter(|(language, ..)| *language == "toml");
+    let (_, definition, _) = definitions.next().unwrap();
+    assert!(definitions.next().is_none(), "only one is tested");
+    let schema = folder.write("visit.toml", &definition);
+    let visits = folder.write(
+        "visits.csv",
+        "begin,client,page,bytes,label\n\
+         2026-06-30T10:00:00Z,10.1.2.3,/a,17,\n\
+         2026-07-01T10:00:00Z,10.1.2.4,/b,18,admin\n",
+    );
+    folder.ok(&["events", "create", "visit", "--schema", &schema]);
+    folder.ok(&["events", "ingest", "visit", &visits]);
+    let seen = |auths| {
+        let query = ["events", "query", "visit", "bytes > 0", "--auths", auths];
+        folder.ok(&[&query[..], &["--json"]].concat())
+    };
+    assert_eq!(seen("").lines().count(), 0);
+    let staff = seen("staff");
+    assert!(staff.contains("/a") && !staff.contains("/b"), "{staff}");
+    assert_eq!(seen("staff,admin").lines().count(), 2);
+}
+
 /// The report that the page shows is a part of what the second command prints, with other numbers.
 #[test]
 fn ycsb_reports_what_is_shown() {
