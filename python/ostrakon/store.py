@@ -25,7 +25,8 @@ from ostrakon.arguments import (
 )
 from ostrakon.display import counted, shortened, table_html
 from ostrakon.errors import AlreadyExistsError, InvalidArgumentError
-from ostrakon.events import Events, files_of
+from ostrakon.events import Events
+from ostrakon.events.arguments import files_of
 from ostrakon.progress import Progress, reporting
 from ostrakon.ranges import Bytes
 from ostrakon.scan import auths_of
