@@ -299,6 +299,14 @@ def test_queries_go_on_where_a_page_ended(web: ostrakon.Events) -> None:
     with pytest.raises(errors.InvalidArgumentError):
         web.query("host == 'a'", resume=web.query().page(1).token).page(1)
     assert web.query().page(0).events.num_rows == 0
+    rest = web.query(auths="hr", resume=web.query(auths="hr").page(3).token)
+    assert rest.count() == rest.to_arrow().num_rows == 1
+    assert rest.limit(0).count() == 0
+    for ask in (lambda: rest.histogram("1h"), lambda: rest.top("host")):
+        with pytest.raises(errors.InvalidArgumentError, match="resume"):
+            ask()
+    with pytest.raises(errors.InvalidArgumentError, match="token"):
+        web.query(resume="zz").count()
 
 
 def test_settings_of_the_planner_choose_the_path(web: ostrakon.Events) -> None:

@@ -52,8 +52,9 @@ pub use query::{
 pub use record::Record;
 pub use rejects::{REJECTS_HEADER, takes_rejects};
 pub use store::{
-    EventStore, check_entries_not_of_events, check_namespace_not_of_events, check_not_of_events,
-    has_batch_numbers, may_change_entries, reserved_to_events,
+    EventStore, check_entries_not_of_events, check_inherited_by_events,
+    check_namespace_not_of_events, check_not_of_events, has_batch_numbers, may_change_entries,
+    reserved_to_events,
 };
 pub use time::{parse_moment, parse_span, parse_time, show_span, show_time};
 pub use upkeep::{AgeOff, Disagreement, EventCheck, Repair};

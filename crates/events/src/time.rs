@@ -14,6 +14,9 @@ pub(crate) const TIME_FORMS: &str =
 /// such as 20250101 are among them.
 const SMALL: i64 = 100_000_000;
 
+/// The largest offset of a zone in seconds, as in Java.
+const OFFSET_MAX: i64 = 18 * 3600;
+
 /// The first and the last moment of the years -9999 and 9999.
 const FIRST: i64 = -377_705_116_800_000_000;
 const LAST: i64 = 253_402_300_799_999_999;
@@ -21,7 +24,7 @@ const EPOCH: civil::DateTime = civil::DateTime::constant(1970, 1, 1, 0, 0, 0, 0)
 
 /// Reads a moment. Accepted are seconds since 1970 with or without a fraction (integers of 12 and more digits are
 /// milliseconds, of 15 and more microseconds, of 18 and more nanoseconds), ISO 8601 dates and times (UTC unless an
-/// offset is given), and the form of web servers' logs (`17/May/2015:10:05:03 +0000`). A leap second is the second
+/// offset of at most 18 hours is given), and the form of web servers' logs (`17/May/2015:10:05:03 +0000`). A leap second is the second
 /// before it. Moments before the year -9999 or after 9999 are refused.
 #[must_use]
 pub fn parse_time(text: &[u8]) -> Option<i64> {
@@ -29,7 +32,7 @@ pub fn parse_time(text: &[u8]) -> Option<i64> {
         return Some(number);
     }
     let text = std::str::from_utf8(text).ok()?.trim();
-    if !text.is_ascii() || text.len() < 8 {
+    if !text.is_ascii() || text.len() < 8 || has_wrong_offset(text) {
         return None;
     }
     let micros = if let Ok(moment) = text.parse::<Timestamp>() {
@@ -42,8 +45,11 @@ pub fn parse_time(text: &[u8]) -> Option<i64> {
         utc(local)?
     } else {
         let parsed = jiff::fmt::strtime::parse("%d/%b/%Y:%H:%M:%S %z", text).ok()?;
-        let offset = i64::from(parsed.offset()?.seconds()) * SECOND;
-        utc(parsed.to_datetime().ok()?)?.checked_sub(offset)?
+        let offset = i64::from(parsed.offset()?.seconds());
+        if offset.abs() > OFFSET_MAX {
+            return None;
+        }
+        utc(parsed.to_datetime().ok()?)?.checked_sub(offset * SECOND)?
     };
     // What is shown of it must be read as the same moment.
     is_supported(micros).then_some(micros)
@@ -99,6 +105,22 @@ fn date_of(number: &str) -> String {
 /// A local time of UTC.
 pub(crate) fn utc(local: civil::DateTime) -> Option<i64> {
     i64::try_from(local.duration_since(EPOCH).as_nanos().div_euclid(1000)).ok()
+}
+
+/// Whether a time of ISO 8601 has an offset that no zone ever had, such as `+25:00`.
+fn has_wrong_offset(text: &str) -> bool {
+    // Most times have none, and are not parsed twice.
+    if !text
+        .bytes()
+        .skip("2015-05-17".len())
+        .any(|byte| matches!(byte, b'+' | b'-'))
+    {
+        return false;
+    }
+    let offset = Pieces::parse(text)
+        .ok()
+        .and_then(|pieces| pieces.to_numeric_offset());
+    offset.is_some_and(|offset| i64::from(offset.seconds()).abs() > OFFSET_MAX)
 }
 
 /// A time with an offset, also in the first and last hours of the years -9999 and 9999, which a `Timestamp` leaves to local
@@ -264,6 +286,17 @@ mod tests {
         assert_eq!(show_time(moment), "2015-05-17T10:05:03Z");
         assert_eq!(parse_time(b"2015-05-17"), Some(1_431_820_800 * SECOND));
         assert_eq!(parse_time(b"-1.5"), Some(-1_500_000));
+        for (text, is_time) in [
+            ("2015-05-17T10:05:03+18:00", true),
+            ("2015-05-17T10:05:03-18:00", true),
+            ("2015-05-17T10:05:03+18:01", false),
+            ("2015-05-17T10:05:03+25:00", false),
+            ("2015-05-17 10:05:03-2359", false),
+            ("9999-12-31T23:59:59-25:00", false),
+            ("17/May/2015:10:05:03 +1801", false),
+        ] {
+            assert_eq!(parse_time(text.as_bytes()).is_some(), is_time, "{text}");
+        }
         // Parts of a microsecond are cut off downwards, also before 1970.
         for (text, micros) in [
             ("1969-12-31T23:59:59.9999999Z", -1),

@@ -99,9 +99,9 @@ class EventQuery:
 
     def count(self, *, count_by: str = "auto") -> int:
         """The number of events that the query returns. See `histogram` for `count_by`, which has
-        no effect on a query with `then`: its events are read."""
+        no effect on a query with `then` or `resume`: its events are read."""
         limit, count_by = self._question["limit"], one_of("count_by", count_by, COUNT_BY)
-        if self._question["then"]:
+        if self._question["then"] or self._question["resume"] is not None:
             rows = self._native.query({**self._question, "fields": []})
             count = 0
             while (batch := rows.next_batch()) is not None:
@@ -118,12 +118,13 @@ class EventQuery:
         cheapest. The answer is the same.
         """
         span, way = span_of("by", by), one_of("count_by", count_by, COUNT_BY)
-        micros, shown, bins = self._native.histogram(self._whole("a histogram"), span, way)
+        question = self._from_the_newest("a histogram", self._whole("a histogram"))
+        micros, shown, bins = self._native.histogram(question, span, way)
         return Histogram(self._title(), shown, micros, bins)
 
     def top(self, field: str, limit: int = 10, *, count_by: str = "auto") -> TopValues:
         """The `limit` most frequent values of a field. The limit of the query must be `None`."""
-        question = self._whole("`top`")
+        question = self._from_the_newest("`top`", self._whole("`top`"))
         field = text_of("field", field, "the name of a field")
         most = integer_of("limit", limit, "a number of values")
         way = one_of("count_by", count_by, COUNT_BY)
@@ -148,6 +149,15 @@ class EventQuery:
                 {"argument": "limit"},
             )
         return self._alone()
+
+    def _from_the_newest(self, what: str, question: dict[str, Any]) -> dict[str, Any]:
+        """The question, for an answer that does not continue an earlier one."""
+        if question["resume"] is not None:
+            raise InvalidArgumentError(
+                f"{what} is about all events of the query, and the query has `resume`: leave it out",
+                {"argument": "resume"},
+            )
+        return question
 
     def _alone(self) -> dict[str, Any]:
         if self._question["then"]:

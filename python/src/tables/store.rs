@@ -11,8 +11,8 @@ use ostrakon_cell::{
     Source, TableOptions, TimeType,
 };
 use ostrakon_events::{
-    check_namespace_not_of_events, check_not_of_events, has_batch_numbers, may_change_entries,
-    register_event_iterators, reserved_to_events,
+    check_inherited_by_events, check_namespace_not_of_events, check_not_of_events,
+    has_batch_numbers, register_event_iterators, reserved_to_events,
 };
 use ostrakon_graph::register_graph_iterators;
 use ostrakon_store::{Components, Store, StoreOptions};
@@ -368,10 +368,8 @@ impl NativeStore {
         let change = || {
             let store = self.open_store()?;
             // A reader's handle refuses it by itself.
-            if let (None, Some(namespace)) = (&self.held, namespace)
-                && changes.iter().any(|(name, _)| may_change_entries(name))
-            {
-                check_namespace_not_of_events(&*store, namespace)?;
+            if self.held.is_none() {
+                check_inherited_by_events(&*store, namespace, &changes)?;
             }
             store.change_properties(owner(namespace), None, &changes)
         };

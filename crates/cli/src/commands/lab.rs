@@ -108,9 +108,7 @@ fn run_experiments(access: &Access, args: RunArgs, out: &mut Output) -> Result<(
         progress.clear();
         lab_summary::show(&record, &file, out)?;
         if progress.stopped() {
-            return Err(Failure::interrupted(
-                "stopped by Ctrl-C; the records so far are kept",
-            ));
+            return Err(Failure::interrupted("stopped; the records so far are kept"));
         }
     }
     Ok(())

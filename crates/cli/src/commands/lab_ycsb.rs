@@ -137,7 +137,7 @@ fn work(
     show(&report, properties, writes, out)?;
     if progress.stopped() {
         return Err(Failure::interrupted(
-            "stopped by Ctrl-C; the report counts what was done until then",
+            "stopped; the report counts what was done until then",
         ));
     }
     match report.error {

@@ -1,7 +1,7 @@
 //! `namespace …` and `config …`: namespaces, and properties that tables inherit.
 
 use ostrakon_cell::{PropertyOwner, Source};
-use ostrakon_events::{check_namespace_not_of_events, may_change_entries};
+use ostrakon_events::{check_inherited_by_events, check_namespace_not_of_events};
 use serde_json::json;
 
 use crate::args::{Level, LevelCommand, NamespaceCommand};
@@ -88,11 +88,7 @@ fn change(
     changes: &[(String, Option<String>)],
     out: &mut Output,
 ) -> Result<()> {
-    if let Some(namespace) = &level.namespace
-        && changes.iter().any(|(name, _)| may_change_entries(name))
-    {
-        check_namespace_not_of_events(source, namespace)?;
-    }
+    check_inherited_by_events(source, level.namespace.as_deref(), changes)?;
     source.change_properties(owner(level), None, changes)?;
     let object = json!({"namespace": level.namespace, "changed": changes.len()});
     out.object(&object, String::new)

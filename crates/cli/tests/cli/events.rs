@@ -142,6 +142,13 @@ fn entries_of_events_are_changed_by_the_commands_of_events_alone() {
                 table,
                 "table.constraint.1=DefaultKeySizeConstraint",
             ],
+            &[
+                "table",
+                "config",
+                "set",
+                table,
+                "table.security.scan.visibility.default=secret",
+            ],
         ] {
             let err = folder.fails(2, command);
             assert!(
@@ -167,6 +174,61 @@ fn entries_of_events_are_changed_by_the_commands_of_events_alone() {
     // A table of the namespace that belongs to no type is a table like any other.
     folder.ok(&["table", "create", "events.other"]);
     folder.ok(&["put", "events.other", "a", "b", "c", "d"]);
+}
+
+#[test]
+fn tables_of_events_take_no_iterators_over() {
+    let folder = Folder::new();
+    let log = folder.write(
+        "web.csv",
+        "time,host\n2026-01-01T00:00:00Z,a\n2026-01-01T00:00:01Z,b\n",
+    );
+    let iterator = [
+        "table.iterator.majc.grep=50,GrepIterator",
+        "table.iterator.majc.grep.opt.term=zzz",
+    ];
+    let names = iterator.map(|one| one.split_once('=').unwrap().0);
+    let label = "table.security.scan.visibility.default";
+    let secret = format!("{label}=secret");
+    folder.ok(&["namespace", "create", "events"]);
+    let levels: [&[&str]; 2] = [&[], &["--namespace", "events"]];
+    for level in levels {
+        let set = [&["config", "set"], level, &iterator].concat();
+        let delete = [&["config", "delete"], level, &names].concat();
+        // Before there are types, they are a setting like any other, and no type is created under them.
+        folder.ok(&set);
+        let create = ["events", "create", "web", "--from", &log];
+        let err = folder.fails(2, &create);
+        assert!(err.contains(names[0]) && err.contains("remove"), "{err}");
+        folder.ok(&delete);
+        folder.ok(&create);
+        folder.ok(&["events", "ingest", "web", &log]);
+        let err = folder.fails(2, &set);
+        assert!(err.contains("event types"), "{err}");
+        // What was set by other means can be removed.
+        folder.ok(&delete);
+        folder.ok(&["table", "compact", "events.web"]);
+        let checked = folder.ok(&["events", "check", "web"]);
+        assert!(checked.starts_with("2 events"), "{checked}");
+        folder.ok(&["events", "drop", "web", "--yes"]);
+    }
+    folder.ok(&["events", "create", "web", "--from", &log]);
+    let err = folder.fails(2, &["config", "set", "--namespace", "events", &secret]);
+    assert!(err.contains("event types"), "{err}");
+    // The label of the whole store hides events, index and counts alike, and not that there is a type.
+    folder.ok(&["config", "set", &secret]);
+    folder.ok(&["events", "ingest", "web", &log]);
+    let count = |auths| folder.ok(&["events", "query", "web", "--count", "--auths", auths]);
+    assert!(count("").starts_with("0 events"), "{}", count(""));
+    assert!(count("secret").starts_with("2 events"));
+    let top = ["events", "top", "web", "host", "--auths", ""];
+    assert!(!folder.ok(&top).contains('1'), "{}", folder.ok(&top));
+    let err = folder.fails(2, &["put", "events.web", "a", "b", "c", "d"]);
+    assert!(err.contains("event type"), "{err}");
+    folder.ok(&["config", "delete", label]);
+    assert!(count("").starts_with("2 events"));
+    let checked = folder.ok(&["events", "check", "web"]);
+    assert!(checked.starts_with("2 events"), "{checked}");
 }
 
 #[test]
@@ -468,7 +530,7 @@ fn rejected_lines_are_kept_with_their_reasons() {
     assert_eq!(ran.code, 1);
     let kept = std::fs::read_to_string(&rejects).unwrap();
     assert!(
-        kept.contains("broken.log\t8\tthe line has 7 fields less"),
+        kept.contains("broken.log\t8\tthe line has 7 fields fewer"),
         "{kept}"
     );
     assert!(

@@ -120,6 +120,42 @@ fn wrong_calls_say_what_to_do() {
             "zipfian",
         ),
         (&["load"], "recordcount"),
+        (
+            &["run", "-p", "operationcount=5", "-p", "zeropadding=65536"],
+            "zeropadding",
+        ),
+        (
+            &[
+                "run",
+                "-p",
+                "operationcount=5",
+                "-p",
+                "fieldlength=99999999999",
+            ],
+            "fieldlength",
+        ),
+        (
+            &[
+                "run",
+                "-p",
+                "operationcount=5",
+                "-p",
+                "fieldcount=99999999999",
+            ],
+            "fieldcount",
+        ),
+        (
+            &["run", "-p", "operationcount=5", "-p", "readproportion=-1"],
+            "readproportion",
+        ),
+        (
+            &["run", "-p", "operationcount=5", "-p", "target=-1"],
+            "target",
+        ),
+        (
+            &["run", "-p", "operationcount=5", "-p", "threadcount=0"],
+            "threadcount",
+        ),
     ] {
         let ran = folder.run(&[&["lab", "ycsb"], arguments].concat());
         assert_ne!(ran.code, 0, "{arguments:?}");

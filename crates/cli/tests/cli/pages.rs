@@ -48,6 +48,12 @@ fn operations_print_what_is_shown() {
     assert!(folder.ok(&["table", "list"]).contains("agitated"));
 }
 
+#[test]
+fn commands_about_iterators_run() {
+    let folder = Folder::new();
+    assert_eq!(run_page(&folder, "docs/guide/iterators.md"), (1, 0));
+}
+
 #[cfg(feature = "sql")]
 #[test]
 fn sql_prints_what_it_shows() {

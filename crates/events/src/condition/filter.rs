@@ -205,7 +205,7 @@ fn network_bounds(network: &str) -> Result<(Vec<u8>, Vec<u8>)> {
     let bits = u128::from(base);
     if bits & hosts != 0 {
         return Err(
-            Error::invalid("the address of the network has bits beyond its length")
+            Error::invalid("the address of the network has bits beyond its length: write 10.0.0.0/8 and not 10.0.0.1/8")
                 .with("given", network),
         );
     }

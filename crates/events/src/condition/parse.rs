@@ -259,7 +259,7 @@ impl Parser<'_> {
         }
         let Kind::Symbol(symbol) = self.peek().clone() else {
             return Err(self.wrong(
-                "an operator is expected here: == != < <= > >= =~ !~ in, startswith, endswith, contains, matches, exists",
+                "an operator is expected here: == != < <= > >= =~ !~ in, startswith, endswith, contains, exists",
             ));
         };
         self.at += 1;

@@ -37,7 +37,7 @@ fn zeek_logs_have_types_unset_and_empty_fields() {
         [
             "ts=1.5 id.orig_h=10.0.0.1 note=a\\x09b\\xff",
             "ts=2 note=",
-            "8! the line has 1 fields less than the #fields line",
+            "8! the line has 1 fields fewer than the #fields line",
             "9! the line has more than 3 fields",
             "note=x ts=5",
         ]

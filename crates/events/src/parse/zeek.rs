@@ -92,7 +92,7 @@ impl LineParser for Zeek {
         match columns.len() {
             0 => Ok(true),
             missing => Err(format!(
-                "the line has {missing} fields less than the #fields line"
+                "the line has {missing} fields fewer than the #fields line"
             )),
         }
     }

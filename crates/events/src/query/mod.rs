@@ -106,7 +106,7 @@ pub struct PlannerSettings {
     pub growth: i64,
     /// Windows that took less time are followed by longer ones,
     pub short: Duration,
-    /// and windows that took more time by shorter ones.
+    /// and windows that took more time by shorter ones, unless they held few events.
     pub long: Duration,
     /// Windows that returned more events are followed by shorter ones, and none is followed by one that would return more.
     pub window_events: u64,
@@ -143,8 +143,24 @@ impl PlannerSettings {
         }
     }
 
-    /// Rejects numbers with which nothing can be compared.
+    /// Rejects numbers with which nothing can be compared, and those with which windows would only shrink.
     fn check(&self) -> Result<()> {
+        if self.short > self.long {
+            return Err(Error::invalid(
+                "windows that are too short take less time than those that are too long: raise window-long, or lower \
+                 window-short",
+            )
+            .with("window-short", format!("{:?}", self.short))
+            .with("window-long", format!("{:?}", self.long)));
+        }
+        if self.growth < 2 || self.window_events == 0 {
+            return Err(Error::invalid(
+                "windows grow and shrink at least by a factor of 2 (window-growth), and return at least one event \
+                 (window-events)",
+            )
+            .with("window-growth", self.growth)
+            .with("window-events", self.window_events));
+        }
         if let Some(threshold) = self.threshold
             && !(0.0..=1.0).contains(&threshold)
         {

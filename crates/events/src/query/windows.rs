@@ -5,6 +5,10 @@ use std::time::Duration;
 use super::PlannerSettings;
 use super::densities::Totals;
 
+/// A window with at most this many events, of which it may return none, does not take its time for them: shorter ones would
+/// take as long.
+const FEW: f64 = 100.0;
+
 /// Cuts a time into windows, and leaves out bins without events.
 pub(super) struct Windows<'a> {
     totals: &'a Totals,
@@ -15,6 +19,8 @@ pub(super) struct Windows<'a> {
     /// Where the next window ends.
     to: i64,
     span: i64,
+    /// About how many events the last window held, found or not.
+    held: f64,
     settings: PlannerSettings,
 }
 
@@ -34,6 +40,7 @@ impl<'a> Windows<'a> {
             from,
             to,
             span: bin,
+            held: 0.0,
             settings,
         };
         let newest = totals.bins.first().map_or(0, |(bin, _)| *bin);
@@ -66,9 +73,24 @@ impl<'a> Windows<'a> {
             }
             let from = to.saturating_sub(self.span).max(self.from);
             self.to = from;
+            self.held = self.events_within(from, to);
             return Some((from, to));
         }
         None
+    }
+
+    /// About how many events there are in a time whose end is in the current bin.
+    fn events_within(&self, from: i64, to: i64) -> f64 {
+        let bins = self.totals.bins.get(self.at..).unwrap_or_default();
+        let bins = bins
+            .iter()
+            .take_while(|(start, _)| start.saturating_add(self.bin) > from);
+        bins.map(|&(start, count)| {
+            let end = start.saturating_add(self.bin).min(to);
+            let share = end.saturating_sub(start.max(from)) as f64 / self.bin as f64;
+            count as f64 * share
+        })
+        .sum()
     }
 
     /// Takes the window back, to be read in shorter ones; `false` if it cannot be shorter.
@@ -87,9 +109,10 @@ impl<'a> Windows<'a> {
     /// Steers the length of the next window by the time that the last one took, and by the events that it returned.
     pub(super) fn took(&mut self, elapsed: Duration, events: u64) {
         let (growth, most) = (self.settings.growth.max(2), self.settings.window_events);
-        if elapsed > self.settings.long || events > most {
+        let has_few = self.held <= FEW;
+        if elapsed > self.settings.long && !has_few || events > most {
             self.span = (self.span / growth).max(1);
-        } else if elapsed < self.settings.short
+        } else if (elapsed < self.settings.short || has_few)
             && events.saturating_mul(growth.unsigned_abs()) <= most
         {
             self.span = self.span.saturating_mul(growth);
@@ -134,12 +157,12 @@ mod tests {
 
     #[test]
     fn windows_follow_the_time_they_take_and_can_be_taken_back() {
-        let sample = totals(&[(90, 50), (80, 50)]);
+        let sample = totals(&[(90, 5000), (80, 5000)]);
         let mut windows = Windows::new(
             &sample,
             10,
             (i64::MIN, i64::MAX),
-            10,
+            1000,
             PlannerSettings::default(),
         );
         assert_eq!(windows.next(), Some((98, 100)));
@@ -150,6 +173,24 @@ mod tests {
         assert!(!windows.shorten((97, 98)));
         windows.took(Duration::from_secs(9), 0);
         assert_eq!(windows.next(), Some((96, 97)));
+    }
+
+    /// If each window takes longer than it should, however short it is, windows must not become shorter and shorter.
+    #[test]
+    fn windows_with_few_events_do_not_shrink() {
+        for bins in [vec![(0, 360)], vec![(3_600_000_000, 1), (0, 1_000_000)]] {
+            let sample = totals(&bins);
+            let settings = PlannerSettings::default();
+            let bin = 3_600_000_000;
+            let mut windows = Windows::new(&sample, bin, (i64::MIN, i64::MAX), 1, settings);
+            let mut count = 0_u64;
+            while windows.next().is_some() {
+                windows.took(Duration::from_secs(9), 0);
+                count += 1;
+            }
+            let events: u64 = bins.iter().map(|(_, events)| events).sum();
+            assert!(count <= 10 + events / 10, "{count} windows");
+        }
     }
 
     #[test]

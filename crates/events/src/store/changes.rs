@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ostrakon_cell::{Capability, Error, ErrorKind, Mutation, Result, Table, TableOptions};
 
+use super::reserved::{DEFAULT_LABEL, check_inherits_nothing};
 use super::{DEFINITION, EventStore, NAMESPACE, REGISTRY, THRESHOLD, table_names};
 use crate::event_type::EventType;
 use crate::ledger::{self, FAMILY, NOTE_FAMILY, SETTLED, STATE, State, write_if};
@@ -30,6 +31,7 @@ impl EventStore {
         definition.check_epoch_times(&[])?;
         definition.assign_ids(None);
         let _turn = turn();
+        check_inherits_nothing(&*self.source)?;
         let registry = self.make_registry()?;
         match self.read_definition(&registry, &definition.name) {
             Ok(_) => {
@@ -202,7 +204,11 @@ impl EventStore {
 
     pub(crate) fn make_registry(&self) -> Result<Arc<dyn Table>> {
         existing_is_fine(self.source.create_namespace(NAMESPACE))?;
-        existing_is_fine(self.source.create_table(REGISTRY, &TableOptions::default()))?;
+        // Whether a table belongs to a type must be known whatever the whole store hides.
+        let mut options = TableOptions::default();
+        let properties = &mut options.properties;
+        properties.insert(DEFAULT_LABEL.to_owned(), String::new());
+        existing_is_fine(self.source.create_table(REGISTRY, &options))?;
         self.source.table(REGISTRY)
     }
 

@@ -12,8 +12,8 @@ use ostrakon_cell::{Column, Error, ErrorKind, Mutation, Range, Result, Scanner, 
 pub(crate) use changes::{HIDDEN_ARE_LOST, taken, turn};
 pub(crate) use reserved::type_part;
 pub use reserved::{
-    check_entries_not_of_events, check_namespace_not_of_events, check_not_of_events,
-    has_batch_numbers, may_change_entries, reserved_to_events,
+    check_entries_not_of_events, check_inherited_by_events, check_namespace_not_of_events,
+    check_not_of_events, has_batch_numbers, may_change_entries, reserved_to_events,
 };
 pub(crate) use tables::{Reading, Tables};
 

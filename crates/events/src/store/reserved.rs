@@ -1,6 +1,8 @@
 //! The tables of event types, which other callers may read but not change or delete one by one.
 
-use ostrakon_cell::{Column, Error, Range, Reserved, Result, Scanner, Source};
+use ostrakon_cell::{
+    Capability, Column, Error, PropertyOwner, Range, Reserved, Result, Scanner, Source,
+};
 
 use super::{DEFINITION, NAMESPACE, REGISTRY};
 use crate::event_type::check_type_name;
@@ -66,13 +68,78 @@ pub fn check_entries_not_of_events(source: &dyn Source, table: &str) -> Result<(
     Err(why.with("table", table))
 }
 
-/// Whether a property may decide which entries a table keeps. Those of the tables of a type stay as they are, as their
-/// entries do, and those of the namespace: for every way to change properties.
+/// The label of entries without one. The registry has none, so that it can be read in a store where all other tables do.
+pub(super) const DEFAULT_LABEL: &str = "table.security.scan.visibility.default";
+
+/// Whether a property may decide which entries a table keeps or shows. Those of the tables of a type stay as they are, as
+/// their entries do: for every way to change properties of a table.
 #[must_use]
 pub fn may_change_entries(property: &str) -> bool {
-    ["table.iterator.", "table.constraint."]
+    let kept = ["table.iterator.", "table.constraint."];
+    property == DEFAULT_LABEL || kept.iter().any(|beginning| property.starts_with(beginning))
+}
+
+/// Whether the tables of a type must not take this property over from a namespace, or from the whole store if it is `None`.
+/// A label that the whole store gives to entries without one hides events, their index and their counts alike.
+fn is_harmful(namespace: Option<&str>, property: &str) -> bool {
+    let is_taken_over = namespace.is_none_or(|namespace| namespace == NAMESPACE);
+    let is_alike = namespace.is_none() && property == DEFAULT_LABEL;
+    is_taken_over && !is_alike && may_change_entries(property)
+}
+
+/// Rejects changes of properties of a namespace, or of the whole store, that the tables of event types would take over, if
+/// there are types. Removing such properties is allowed. For every way to change them.
+///
+/// # Errors
+/// `InvalidArgument` for such a change; those of the source.
+pub fn check_inherited_by_events(
+    source: &dyn Source,
+    namespace: Option<&str>,
+    changes: &[(String, Option<String>)],
+) -> Result<()> {
+    let harmful = changes
         .iter()
-        .any(|beginning| property.starts_with(beginning))
+        .find(|(property, value)| value.is_some() && is_harmful(namespace, property));
+    match harmful {
+        Some((property, _)) if has_types(source)? => Err(inherited(namespace, property).with(
+            "hint",
+            "set it for the tables or namespaces that need it, other than those of events",
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// Rejects properties that the tables of a new type would take over.
+pub(super) fn check_inherits_nothing(source: &dyn Source) -> Result<()> {
+    if !source.capabilities().has(Capability::PropertyLevels) {
+        // A reader's handle does not see them.
+        return Ok(());
+    }
+    for namespace in [None, Some(NAMESPACE)] {
+        let owner = namespace.map_or(PropertyOwner::System, PropertyOwner::Namespace);
+        let own = match source.own_properties(owner) {
+            // The first type makes the namespace.
+            Err(error) if error.kind().is_not_found() => continue,
+            own => own?,
+        };
+        let mut names = own.properties.keys();
+        if let Some(property) = names.find(|property| is_harmful(namespace, property)) {
+            return Err(inherited(namespace, property).with("hint", "remove it first"));
+        }
+    }
+    Ok(())
+}
+
+fn inherited(namespace: Option<&str>, property: &str) -> Error {
+    let error = Error::invalid(
+        "the tables of event types would take this property over, and their index and counts would no longer agree with \
+         the events",
+    )
+    .with("property", property);
+    match namespace {
+        Some(namespace) => error.with("namespace", namespace),
+        None => error.with("level", "the whole store"),
+    }
 }
 
 /// The same as [`check_not_of_events`] for the namespace with the tables of all types.
@@ -83,10 +150,10 @@ pub fn check_namespace_not_of_events(source: &dyn Source, namespace: &str) -> Re
     if namespace != NAMESPACE || !has_types(source)? {
         return Ok(());
     }
-    Err(Error::invalid(
-        "the namespace belongs to the event types: neither its name nor its iterators can be changed",
+    Err(
+        Error::invalid("the namespace belongs to the event types, so it cannot be renamed")
+            .with("namespace", namespace),
     )
-    .with("namespace", namespace))
 }
 
 /// Whether the timestamps of a table are the numbers of batches, which every reader of the registry may know: for

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use ostrakon_cell::{
     BatchWriter, BatchWriterConfig, CallContext, Capabilities, CloneOptions, ConditionalMutation,
-    Error, ErrorKind, Mutation, MutationBatch, ReaderSource, Result, Source, Table, TableInfo,
-    TableOptions,
+    Error, ErrorKind, Mutation, MutationBatch, PropertyOwner, ReaderSource, Result, Source, Table,
+    TableInfo, TableOptions, VersionedProperties,
 };
 use ostrakon_events::{
     CountPath, EventStore, EventType, IngestOptions, check_entries_not_of_events,
@@ -140,6 +140,10 @@ impl Source for Failing {
 
     fn create_namespace(&self, name: &str) -> Result<()> {
         self.source.create_namespace(name)
+    }
+
+    fn own_properties(&self, owner: PropertyOwner<'_>) -> Result<VersionedProperties> {
+        self.source.own_properties(owner)
     }
 
     fn table(&self, name: &str) -> Result<Arc<dyn Table>> {

@@ -207,6 +207,31 @@ impl WorkloadProperties {
             .with("value", count))
     }
 
+    /// As [`count`](Self::count), and at most `most`.
+    pub(super) fn count_to(&self, name: &str, default: i64, most: i64) -> Result<i64> {
+        let count = self.count(name, default)?;
+        if count <= most {
+            return Ok(count);
+        }
+        Err(Error::invalid("a property of the workload is too large")
+            .with("property", name)
+            .with("value", count)
+            .with("limit", most))
+    }
+
+    /// A property that is a finite number of at least 0.
+    pub(super) fn amount(&self, name: &str, default: f64) -> Result<f64> {
+        let amount: f64 = self.parse(name, default)?;
+        if amount.is_finite() && amount >= 0.0 {
+            return Ok(amount);
+        }
+        Err(
+            Error::invalid("a property of the workload is negative, or not a finite number")
+                .with("property", name)
+                .with("value", amount),
+        )
+    }
+
     /// Whether a property is `true`, in any case; everything else is false, as in YCSB.
     pub(super) fn flag(&self, name: &str) -> bool {
         self.get(name)

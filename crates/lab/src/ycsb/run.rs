@@ -90,14 +90,17 @@ impl Plan {
                 "the run would never end: set operationcount or maxexecutiontime",
             ));
         }
-        let mut threads = usize::try_from(properties.count("threadcount", 1)?)
-            .unwrap_or(1)
-            .max(1);
+        let mut threads = usize::try_from(properties.count("threadcount", 1)?).unwrap_or(1);
+        if threads == 0 {
+            return Err(
+                Error::invalid("a workload has one thread or more").with("property", "threadcount")
+            );
+        }
         if total > 0 {
             threads = threads.min(usize::try_from(total).unwrap_or(usize::MAX));
         }
         let share = |at| total / threads as u64 + u64::from(at < total % threads as u64);
-        let target: f64 = properties.parse("target", 0.0)?;
+        let target = properties.amount("target", 0.0)?;
         let retry_seconds = properties.count("core_workload_insertion_retry_interval", 3)?;
         Ok(Self {
             threads,

@@ -16,6 +16,12 @@ use super::random::JavaRandom;
 
 /// The number of records where none is given: the largest `int` of Java.
 const RECORDS_UNLIMITED: i64 = i32::MAX as i64;
+/// The most fields of a record.
+const FIELDS_MAX: i64 = 1_000_000;
+/// The longest value, as in the store.
+const VALUE_BYTES_MAX: i64 = 256 << 20;
+/// The most digits that Rust writes.
+const DIGITS_MAX: i64 = 65_535;
 
 /// One kind of operation of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -74,7 +80,7 @@ impl CoreWorkload {
     /// # Errors
     /// A malformed property, or properties that contradict one another.
     pub fn new(properties: &WorkloadProperties, random: &mut JavaRandom) -> Result<Self> {
-        let field_count = properties.count("fieldcount", 10)?;
+        let field_count = properties.count_to("fieldcount", 10, FIELDS_MAX)?;
         let prefix = properties.get("fieldnameprefix").unwrap_or("field");
         let field_names: Vec<String> = (0..field_count)
             .map(|number| format!("{prefix}{number}"))
@@ -85,6 +91,7 @@ impl CoreWorkload {
             );
         }
         let lengths = field_lengths(properties, random)?;
+        let digits = properties.count_to("zeropadding", 1, DIGITS_MAX)?;
         let record_count = match properties.count("recordcount", 0)? {
             0 => RECORDS_UNLIMITED,
             count => count,
@@ -115,7 +122,7 @@ impl CoreWorkload {
             value_order: hash_map_order(&field_names),
             names: KeyNames {
                 ordered: properties.get("insertorder").unwrap_or("hashed") != "hashed",
-                digits: properties.parse("zeropadding", 1)?,
+                digits: usize::try_from(digits).unwrap_or(1),
             },
             read_all: properties.get("readallfields").is_none() || properties.flag("readallfields"),
             read_all_by_name: properties.flag("readallfieldsbyname"),
@@ -343,7 +350,7 @@ fn field_lengths(
     properties: &WorkloadProperties,
     random: &mut JavaRandom,
 ) -> Result<LengthGenerator> {
-    let length = properties.count("fieldlength", 100)?;
+    let length = properties.count_to("fieldlength", 100, VALUE_BYTES_MAX)?;
     let least = properties.count("minfieldlength", 1)?;
     match properties
         .get("fieldlengthdistribution")
@@ -406,13 +413,7 @@ fn operations(properties: &WorkloadProperties) -> Result<Discrete<Operation>> {
     ];
     let mut values = Vec::new();
     for (name, default, operation) in weights {
-        let weight: f64 = properties.parse(name, default)?;
-        if !weight.is_finite() {
-            return Err(
-                Error::invalid("a proportion is not a finite number").with("property", name)
-            );
-        }
-        values.push((weight, operation));
+        values.push((properties.amount(name, default)?, operation));
     }
     Discrete::new(&values).ok_or_else(|| {
         Error::invalid("no operation has a proportion above 0: set readproportion, for example")

@@ -4,6 +4,7 @@ mod functions;
 mod reasons;
 
 use datafusion::error::DataFusionError;
+use datafusion::sql::sqlparser::parser::ParserError;
 use ostrakon_cell::{Error, ErrorKind};
 
 pub(crate) use functions::missing_table_function;
@@ -152,6 +153,13 @@ fn described(error: &DataFusionError) -> Error {
         .with("reason", reason),
         _ if is_disk_full(&reason) => disk_full(&reason),
         DataFusionError::Execution(_) | DataFusionError::ArrowError(..) => of_data(reason),
+        DataFusionError::SQL(parser, _) if matches!(**parser, ParserError::RecursionLimitExceeded) => {
+            Error::invalid(
+                "the statement has too many parentheses, functions or queries within each other: divide it, for example \
+                 with WITH",
+            )
+            .with("limit", "about 40 levels of parentheses and functions, 20 of queries in FROM")
+        }
         DataFusionError::SQL(parser, _) => {
             let reason = parser.to_string();
             let reason = reason.strip_prefix(PARSER).unwrap_or(&reason);

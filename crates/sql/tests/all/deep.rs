@@ -73,6 +73,7 @@ fn deep_statements_are_answered_or_refused() {
                     let error = error.to_string();
                     assert!(depth >= 40, "{depth}: {start}: {error}");
                     assert!(error.len() < 1000, "{depth}: {start}: {error}");
+                    assert!(!error.contains("recursion"), "{depth}: {start}: {error}");
                 }
             }
             assert!(
@@ -81,6 +82,23 @@ fn deep_statements_are_answered_or_refused() {
             );
         }
     }
+}
+
+/// A named window is written out at each of its uses, and may have a query with such windows.
+#[test]
+fn windows_within_windows_are_refused_before_they_are_too_many() {
+    let session = session(&store());
+    let uses = vec!["sum(y) OVER w"; 30].join("+");
+    let mut inner = "1".to_owned();
+    for _ in 0..5 {
+        inner = format!(
+            "(SELECT max(n) FROM (SELECT {uses} AS n FROM (VALUES (1)) s(y) WINDOW w AS (ORDER BY {inner})) q)"
+        );
+    }
+    let begun = Instant::now();
+    let error = try_rows(&session, &format!("SELECT {inner}")).unwrap_err();
+    assert!(error.to_string().contains("named window"), "{error}");
+    assert!(begun.elapsed() < Duration::from_secs(20));
 }
 
 /// Items that are computed stay items: as a row of alternatives, so many would be as deep as they are many.

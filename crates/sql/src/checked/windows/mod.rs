@@ -4,6 +4,7 @@ mod in_frame;
 mod moving;
 mod ranges;
 mod separate;
+mod spans;
 mod whole;
 
 use datafusion::common::DFSchema;

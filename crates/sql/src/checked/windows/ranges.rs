@@ -1,36 +1,42 @@
-//! RANGE frames with an offset, `RANGE BETWEEN 2 PRECEDING AND CURRENT ROW`, ordered by integers. The engine takes 0 for
-//! the difference of unsigned numbers that is negative, and loses rows where a sum is out of the range of its type.
+//! RANGE frames with an offset, `RANGE BETWEEN 2 PRECEDING AND CURRENT ROW`, ordered by integers or decimals. The engine
+//! takes 0 for the difference of unsigned numbers that is negative, loses rows where a sum is out of the range of its type,
+//! and rounds offsets to the digits of the type.
 
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::tree_node::Transformed;
+use datafusion::common::{Result, ScalarValue, plan_err};
 use datafusion::logical_expr::expr::WindowFunction;
-use datafusion::logical_expr::{Expr, ExprSchemable, WindowFrameBound, WindowFrameUnits, cast};
+use datafusion::logical_expr::{
+    Expr, ExprSchemable, WindowFrame, WindowFrameBound, WindowFrameUnits, cast,
+};
 
+use super::spans::compare_spans;
 use crate::checked::expressions::ExpressionRule;
 
 /// The digits of the engine's widest decimals: sums of two have the same type.
 const DIGITS: u8 = 38;
+/// The digits before the point of the widest integers, and one for sums.
+const DIGITS_OF_INTEGERS: i16 = 21;
 
-/// Orders such windows by decimals, before the engine makes the types equal.
+/// Orders such windows by decimals that have all digits of the offsets, before the engine makes the types equal, and checks
+/// frames of spans of time.
 pub(in crate::checked) const RANGE_KEYS: ExpressionRule = ExpressionRule {
     name: "range_keys",
     replace: |expr, schema| {
         let Expr::WindowFunction(mut function) = expr else {
             return Ok(Transformed::no(expr));
         };
-        let is_wide = has_offset(&function);
         let mut changed = false;
-        if is_wide && let [key] = function.params.order_by.as_mut_slice() {
-            // What has no type yet is no column of integers.
-            changed = key
-                .expr
-                .get_type(schema)
-                .is_ok_and(|kind| kind.is_integer());
-            if changed {
-                key.expr = cast(
-                    std::mem::take(&mut key.expr),
-                    DataType::Decimal128(DIGITS, 0),
-                );
+        if has_offset(&function)
+            && let [key] = function.params.order_by.as_mut_slice()
+            // What has no type yet is no column of numbers.
+            && let Ok(kind) = key.expr.get_type(schema)
+        {
+            if kind.is_temporal() {
+                changed = compare_spans(&mut function.params.window_frame, &kind)?;
+            } else if let Some(wide) = wide_key(&kind, &function.params.window_frame)? {
+                key.expr = cast(std::mem::take(&mut key.expr), wide);
+                changed = true;
             }
         }
         Ok(Transformed::new_transformed(
@@ -40,14 +46,56 @@ pub(in crate::checked) const RANGE_KEYS: ExpressionRule = ExpressionRule {
     },
 };
 
+/// The type in which keys and offsets are added, if it is not that of the keys.
+fn wide_key(kind: &DataType, frame: &WindowFrame) -> Result<Option<DataType>> {
+    let (before_point, after_point) = match kind {
+        kind if kind.is_integer() => (DIGITS_OF_INTEGERS, -1),
+        DataType::Decimal128(digits, scale) => (
+            i16::from(*digits) - i16::from(*scale) + 1,
+            i16::from(*scale),
+        ),
+        _ => return Ok(None),
+    };
+    let mut finest = 0;
+    for bound in [&frame.start_bound, &frame.end_bound] {
+        finest = finest.max(digits_after_point(bound)?);
+    }
+    if finest <= after_point {
+        return Ok(None);
+    }
+    if before_point + finest > i16::from(DIGITS) {
+        return plan_err!("the offsets of the RANGE frame have too many digits after the point");
+    }
+    let finest = i8::try_from(finest).unwrap_or(i8::MAX);
+    Ok(Some(DataType::Decimal128(DIGITS, finest)))
+}
+
+fn digits_after_point(bound: &WindowFrameBound) -> Result<i16> {
+    let Some(ScalarValue::Utf8(Some(text))) = offset(bound) else {
+        return Ok(0);
+    };
+    if text.contains(['e', 'E']) {
+        return plan_err!(
+            "an offset of a RANGE frame over whole or decimal numbers has no exponent"
+        );
+    }
+    let after = text.trim().split_once('.').map_or("", |(_, after)| after);
+    Ok(i16::try_from(after.len()).unwrap_or(i16::MAX / 2))
+}
+
+/// The offset of a bound that has one.
+pub(super) fn offset(bound: &WindowFrameBound) -> Option<&ScalarValue> {
+    match bound {
+        WindowFrameBound::Preceding(offset) | WindowFrameBound::Following(offset) => {
+            (!offset.is_null()).then_some(offset)
+        }
+        WindowFrameBound::CurrentRow => None,
+    }
+}
+
 fn has_offset(function: &WindowFunction) -> bool {
     let frame = &function.params.window_frame;
-    let is_offset = |bound: &WindowFrameBound| match bound {
-        WindowFrameBound::Preceding(offset) | WindowFrameBound::Following(offset) => {
-            !offset.is_null()
-        }
-        WindowFrameBound::CurrentRow => false,
-    };
+    let bounds = [&frame.start_bound, &frame.end_bound];
     frame.units == WindowFrameUnits::Range
-        && (is_offset(&frame.start_bound) || is_offset(&frame.end_bound))
+        && bounds.into_iter().any(|bound| offset(bound).is_some())
 }
