@@ -154,7 +154,7 @@ class EventQuery:
         """The question, for an answer that does not continue an earlier one."""
         if question["resume"] is not None:
             raise InvalidArgumentError(
-                f"{what} is about all events of the query, and the query has `resume`: leave it out",
+                f"{what} is about all events of the query, and it has `resume`: leave that out",
                 {"argument": "resume"},
             )
         return question
