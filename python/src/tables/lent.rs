@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use ostrakon_cell::source::{Capabilities, TableInfo};
-use ostrakon_cell::{CloneOptions, Result, Source, Table, TableOptions};
+use ostrakon_cell::{
+    CloneOptions, PropertyOwner, Result, Source, Table, TableOptions, VersionedProperties,
+};
 
 use super::gate::WeakGate;
 
@@ -56,5 +58,9 @@ impl Source for LentSource {
 
     fn create_namespace(&self, name: &str) -> Result<()> {
         self.gate.store()?.create_namespace(name)
+    }
+
+    fn own_properties(&self, owner: PropertyOwner<'_>) -> Result<VersionedProperties> {
+        self.gate.store()?.own_properties(owner)
     }
 }
