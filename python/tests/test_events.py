@@ -350,6 +350,33 @@ def test_upkeep_of_events(web: ostrakon.Events, store: ostrakon.Store) -> None:
         web.calibrate()
 
 
+def test_an_index_that_lost_a_file_is_repaired(tmp_path: Path, log: Path) -> None:
+    path = tmp_path / "db"
+    with ostrakon.open(path) as store:
+        web = store.create_events("web", log, visibility="", visibility_field="label")
+        web.ingest(log)
+        for name in ("events.types", "events.web", "events.web_aggregate"):
+            store[name].flush()
+        before = set((path / "files").iterdir())
+        store["events.web_index"].flush()
+        lost = set((path / "files").iterdir()) - before
+    for file in lost:
+        file.unlink()
+    with ostrakon.open(path) as store:
+        for file in lost:
+            store.drop_file(file.name)
+        web = store.events("web")
+        # What a query finds by the index, it does not find any more.
+        wrong = web.check(auths="hr").disagreements
+        assert {one.table for one in wrong} == {"index"}
+        assert dt.datetime(2024, 5, 17, 12, tzinfo=UTC) in {one.bin for one in wrong}
+        assert all(one.expected > one.found == 0 for one in wrong)
+        assert web.query("host == 'a'", path="index").to_arrow().num_rows == 0
+        assert web.repair(auths="hr").added > 4
+        assert web.check(auths="hr").disagreements == []
+        assert web.query("host == 'a'", path="index").to_arrow().num_rows == 2
+
+
 def test_a_reader_does_not_remove_what_it_cannot_see(tmp_path: Path, log: Path) -> None:
     path = tmp_path / "db"
     with ostrakon.open(path) as store:

@@ -405,10 +405,11 @@ pub(crate) struct EventsPlanner {
     /// Lengthen the next window if the last one took less time than this [default: 50ms]
     #[arg(long, value_name = "SPAN")]
     pub(crate) window_short: Option<String>,
-    /// Shorten the next window if the last one took more time than this [default: 500ms]
+    /// Shorten the next window if the last one took more time than this; not less than
+    /// --window-short [default: 500ms]
     #[arg(long, value_name = "SPAN")]
     pub(crate) window_long: Option<String>,
-    /// The factor by which windows are lengthened or shortened [default: 4]
+    /// The factor by which windows are lengthened or shortened, at least 2 [default: 4]
     #[arg(long, value_name = "TIMES")]
     pub(crate) window_growth: Option<u32>,
     /// Number of threads that read the shards of a window [default: one per core, at most 16]

@@ -147,16 +147,14 @@ impl PlannerSettings {
     fn check(&self) -> Result<()> {
         if self.short > self.long {
             return Err(Error::invalid(
-                "windows that are too short take less time than those that are too long: raise window-long, or lower \
-                 window-short",
+                "window-short must not be longer than window-long: raise window-long, or lower window-short",
             )
             .with("window-short", format!("{:?}", self.short))
             .with("window-long", format!("{:?}", self.long)));
         }
         if self.growth < 2 || self.window_events == 0 {
             return Err(Error::invalid(
-                "windows grow and shrink at least by a factor of 2 (window-growth), and return at least one event \
-                 (window-events)",
+                "window-growth must be at least 2, and window-events at least 1",
             )
             .with("window-growth", self.growth)
             .with("window-events", self.window_events));

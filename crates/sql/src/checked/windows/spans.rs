@@ -16,7 +16,7 @@ const DAY: i128 = 86_400 * 1_000_000_000;
 /// # Errors
 /// A frame that ends before it begins, one whose spans cannot be compared, and negative spans.
 pub(super) fn compare_spans(frame: &mut WindowFrame, key: &DataType) -> Result<bool> {
-    let spans = [span(&frame.start_bound)?, span(&frame.end_bound)?];
+    let spans = [span(&frame.start_bound), span(&frame.end_bound)];
     let is_negative =
         |span: &IntervalMonthDayNano| span.months < 0 || span.days < 0 || span.nanoseconds < 0;
     if spans.iter().flatten().any(is_negative) {
@@ -62,18 +62,16 @@ pub(super) fn compare_spans(frame: &mut WindowFrame, key: &DataType) -> Result<b
 
 /// The span of time of a bound, which is text until the engine makes the types equal. `None` for other bounds; what is no
 /// span is left to the engine.
-fn span(bound: &WindowFrameBound) -> Result<Option<IntervalMonthDayNano>> {
+fn span(bound: &WindowFrameBound) -> Option<IntervalMonthDayNano> {
     let kind = DataType::Interval(IntervalUnit::MonthDayNano);
-    Ok(match offset(bound) {
-        Some(ScalarValue::IntervalMonthDayNano(span)) => *span,
-        Some(ScalarValue::Utf8(Some(text))) => {
-            match ScalarValue::try_from_string(text.clone(), &kind)? {
-                ScalarValue::IntervalMonthDayNano(span) => span,
-                _ => None,
-            }
-        }
+    let value = match offset(bound)? {
+        ScalarValue::Utf8(Some(text)) => ScalarValue::try_from_string(text.clone(), &kind).ok()?,
+        other => other.clone(),
+    };
+    match value {
+        ScalarValue::IntervalMonthDayNano(span) => span,
         _ => None,
-    })
+    }
 }
 
 fn without_months(span: IntervalMonthDayNano) -> i128 {
