@@ -346,7 +346,7 @@ def test_upkeep_of_events(web: ostrakon.Events, store: ostrakon.Store) -> None:
     noon = dt.datetime(2024, 5, 17, 12, tzinfo=UTC)
     assert web.age_off(noon + dt.timedelta(minutes=5)) == noon
     assert web.query(auths="hr").count() == 2
-    with pytest.raises(errors.InvalidArgumentError, match="1,000"):
+    with pytest.raises(errors.InvalidArgumentError, match="10,000"):
         web.calibrate()
 
 

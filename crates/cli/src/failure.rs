@@ -234,6 +234,8 @@ impl Failure {
     fn kind_name(&self) -> &'static str {
         match self.kind {
             Kind::Usage => "usage",
+            // Only a signal cancels what a command does.
+            Kind::Store(ErrorKind::Cancelled) => "interrupted",
             Kind::Store(kind) => kind.as_str(),
             Kind::Io => "i/o failure",
             Kind::Outcome => "outcome",
@@ -383,7 +385,9 @@ fn next_step(kind: ErrorKind, failure: &Failure) -> Option<&'static str> {
         ErrorKind::AlreadyExists => {
             "choose another name, or run `ostrakon table list` to see the tables"
         }
-        ErrorKind::NotEmpty => "delete or rename the tables of the namespace first",
+        ErrorKind::NotEmpty => {
+            "delete the tables of the namespace first; `ostrakon table clone` copies a table into another namespace"
+        }
         ErrorKind::ConstraintViolation => {
             "run `ostrakon table config get TABLE constraint` to see the constraints of the table"
         }
@@ -403,15 +407,18 @@ fn next_step(kind: ErrorKind, failure: &Failure) -> Option<&'static str> {
             "raise the limit on processes (`ulimit -u`), or free memory"
         }
         ErrorKind::OutOfSpace => {
-            "free disk space, look at what was stored before the disk was full, and run the command again"
+            "free disk space, and run the command again; a command that writes many entries may have stored some of them"
         }
         ErrorKind::TooManyOpenFiles => {
             "raise the limit (`ulimit -n`), and run the command again; no data is damaged"
         }
         ErrorKind::Locked => {
-            "wait longer with --wait SECONDS, or read a checkpoint made by the process that is using it"
+            "wait with --wait SECONDS until it is closed there; a program that uses the library can make a checkpoint to read"
         }
-        ErrorKind::ReadOnly => "make sure that the directory is writable and the disk works",
+        ErrorKind::ReadOnly => {
+            "free disk space if the disk is full, make sure that the directory is writable and that the disk works, and run \
+             the command again"
+        }
         ErrorKind::NewerFormat => {
             "use the version of ostrakon that wrote the store, or a newer one"
         }
@@ -434,10 +441,11 @@ pub(crate) fn nearest<'a>(wanted: &str, names: impl Iterator<Item = &'a str>) ->
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
         let mut failure = Self::new(Kind::Store(error.kind()), error.message());
-        let mut similar = None;
+        let (mut similar, mut hint) = (None, None);
         for (name, value) in error.context() {
             match *name {
                 "similar" => similar = Some(format!("did you mean `{value}`?")),
+                "hint" => hint = Some(value.clone()),
                 name => failure.context.push((name.to_owned(), value.clone())),
             }
         }
@@ -452,7 +460,12 @@ impl From<Error> for Failure {
         let by_kind = by_system
             .and_then(io_step)
             .or_else(|| next_step(error.kind(), &failure));
-        failure.next = similar.or(by_kind.map(str::to_owned));
+        failure.next = match (failure.named("type"), by_kind) {
+            _ if similar.is_some() => similar,
+            // The commands for a type, where a hint is for every program.
+            (Some(name), Some(step)) => Some(step.replace("TYPE", name)),
+            (_, step) => hint.or(step.map(str::to_owned)),
+        };
         failure
     }
 }
@@ -558,12 +571,30 @@ mod tests {
                 Error::new(ErrorKind::Io, "x").with("thread", "scan-1"),
                 "ulimit -u",
             ),
+            (Error::invalid("x").with("hint", "remove it"), "remove it"),
+            (
+                Error::new(ErrorKind::Io, "x")
+                    .with("file", "/s/LOCK")
+                    .with("hint", "remove it"),
+                "remove it",
+            ),
+            (
+                Error::not_found("x")
+                    .with("type", "web")
+                    .with("missing table", "events.web")
+                    .with("hint", "another command"),
+                "`ostrakon events drop web`",
+            ),
         ];
         for (error, step) in cases {
             let failure = Failure::from(error);
             let next = failure.next.as_deref().unwrap_or_default();
             assert!(next.contains(step), "{next}");
-            assert_eq!(failure.named("similar"), None);
+            assert_eq!(
+                (failure.named("similar"), failure.named("hint")),
+                (None, None)
+            );
+            assert!(!next.contains("another command"), "{next}");
             assert_eq!(failure.to_text("error").matches(step).count(), 1, "{step}");
         }
         // A file that the user named is not in a checkpoint.

@@ -16,6 +16,8 @@ mod codes;
 mod completions;
 #[path = "cli/entries.rs"]
 mod entries;
+#[path = "cli/event_files.rs"]
+mod event_files;
 #[path = "cli/event_losses.rs"]
 mod event_losses;
 #[path = "cli/event_messages.rs"]
@@ -36,6 +38,8 @@ mod formats;
 mod help;
 #[path = "cli/import.rs"]
 mod import;
+#[path = "cli/import_entries.rs"]
+mod import_entries;
 #[path = "cli/kills.rs"]
 mod kills;
 #[path = "cli/lab.rs"]

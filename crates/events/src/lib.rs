@@ -43,7 +43,7 @@ pub use iterators::register_event_iterators;
 pub use lost::{ConcernedType, types_concerned};
 pub use parse::{
     Directives, Lines, LogFormat, LookupTable, RecordSource, Step, detect, enrich, open_log,
-    rename_fields, unpack,
+    rename_fields, unpack, wide_encoding,
 };
 pub use query::{
     Calibration, CountPath, Event, Explanation, FollowUp, Outcome, Path, PlannerSettings, Query,

@@ -32,7 +32,7 @@ impl EventStore {
     /// # Errors
     /// No such type; another writer of the type has started; a timestamp that is not the number of a batch.
     pub fn recover(&self, name: &str) -> Result<Option<(i64, i64)>> {
-        let tables = self.tables(name)?;
+        let tables = self.tables_to_write(name)?;
         let (state, unknown) = tables.state_and_unknown()?;
         if let Some((_, last)) = unknown {
             tables.replace(&state, &with_taken_in(name, &state, last, tables.since()?)?)?;

@@ -245,7 +245,7 @@ class Events:
 
     def calibrate(self, *, auths: Bytes | Iterable[Bytes] | None = None) -> Calibration:
         """Measures on this machine the share of events below which the index is faster than a
-        scan, and keeps it for the planner. Needs at least 1,000 events that the reader sees."""
+        scan, and keeps it for the planner. Needs at least 10,000 events that the reader sees."""
         return Calibration(*self._native.calibrate(self.query(auths=auths)._question))
 
     def __repr__(self) -> str:

@@ -130,8 +130,8 @@ fn check_scope(class: &dyn IteratorClass, scope: IteratorScope) -> Result<()> {
         return Ok(());
     }
     Err(Error::invalid(
-        "this class runs in scans only: its results do not carry the labels of the entries they are \
-         made from, so that stored they would be readable without authorizations",
+        "this class runs in scans only: its results have no labels, so every reader could see them if \
+         they were stored",
     )
     .with("class", class.names().first().copied().unwrap_or_default())
     .with("scope", scope.as_str()))

@@ -287,8 +287,12 @@ fn rejected(rejections: &[Rejection]) -> Error {
     let said: Vec<String> = rejections
         .iter()
         .map(|one| {
+            let mutations = match one.mutations {
+                1 => "mutation",
+                _ => "mutations",
+            };
             format!(
-                "{} code {}: {} ({} mutations)",
+                "{} code {}: {} ({} {mutations})",
                 one.constraint, one.code, one.description, one.mutations
             )
         })

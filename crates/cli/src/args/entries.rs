@@ -99,7 +99,8 @@ pub(crate) struct DeleteArgs {
   ostrakon delete-many people --prefix tmp/ --auths hr --yes
 
 Only entries that the authorizations let you read are deleted. Without options that select entries,
-these are all entries that you can read.")]
+these are all entries that you can read. Deleting an entry hides the older versions of its cell too,
+also those that the scan does not return.")]
 pub(crate) struct DeleteManyArgs {
     /// The table
     #[arg(add = table_names())]
@@ -150,10 +151,10 @@ pub(crate) struct Selection {
     #[arg(short, long = "prefix", value_name = "PREFIX")]
     pub(crate) prefixes: Vec<Bytes>,
     /// Rows from this one on, inclusive
-    #[arg(short, long, value_name = "ROW")]
+    #[arg(short, long, value_name = "ROW", conflicts_with_all = ["rows", "prefixes", "batch"])]
     pub(crate) begin: Option<Bytes>,
     /// Rows up to this one, inclusive
-    #[arg(short, long, value_name = "ROW")]
+    #[arg(short, long, value_name = "ROW", conflicts_with_all = ["rows", "prefixes", "batch"])]
     pub(crate) end: Option<Bytes>,
     /// Exclude the row of --begin
     #[arg(long, requires = "begin")]
@@ -163,7 +164,7 @@ pub(crate) struct Selection {
     pub(crate) end_exclusive: bool,
     /// Read the rows and ranges in this file, with ROW or BEGIN<tab>END per line; - for stdin. Entries are returned in
     /// any order
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["rows", "prefixes"])]
     pub(crate) batch: Option<PathBuf>,
     /// Only this column: FAMILY or FAMILY:QUALIFIER (repeatable)
     #[arg(short, long = "column", value_name = "COLUMN", value_parser = column)]

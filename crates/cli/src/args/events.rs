@@ -135,7 +135,8 @@ false.")]
     /// Measure the share of events below which the index is faster, and save it for all readers
     #[command(after_help = "\
 The planner uses the index for conditions that match a smaller share of the events than this. The
-result is saved in the store. At least 1,000 events that --auths can see are needed.
+result is saved in the store. At least 10,000 events that --auths can see are needed: of fewer, the
+times say little.
 
 Examples:
   ostrakon events calibrate conn")]

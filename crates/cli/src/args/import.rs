@@ -173,8 +173,20 @@ pub(crate) struct ImportArgs {
             "row",
             "map",
             "qualifier_field",
+            "visibility",
             "visibility_field",
             "timestamp_field",
+            "timestamp_format",
+            "family",
+            "family_field",
+            "value_field",
+            "value",
+            "joiner",
+            "only",
+            "skip",
+            "explode",
+            "both_ways",
+            "missing",
         ],
         help_heading = "Reading"
     )]
@@ -332,7 +344,7 @@ pub(crate) struct ImportArgs {
     /// Exit with code 0 even if lines were rejected
     #[arg(long, help_heading = "Outcome")]
     pub(crate) accept_rejects: bool,
-    /// Read and check everything, but write nothing
+    /// Read and check everything, constraints too, but write nothing
     #[arg(long, help_heading = "Outcome")]
     pub(crate) dry_run: bool,
     /// Durability of the writes when the command returns [default: the table's]

@@ -56,7 +56,10 @@ fn negative(error: &clap::Error) -> Option<Failure> {
     let digit = word.strip_prefix('-')?.bytes().next()?.is_ascii_digit();
     (error.kind() == ErrorKind::UnknownArgument && digit).then(|| {
         Failure::usage(format!("`{word}` is not an option"))
-            .next("counts, sizes and spans of time are not negative; write --OPTION=VALUE for a value that begins with -")
+            .next(
+                "write `--` before the first argument that begins with -, as in `ostrakon get -- TABLE -5`, and --OPTION=VALUE \
+                 for such a value of an option; counts, sizes and spans of time are not negative",
+            )
     })
 }
 

@@ -11,7 +11,7 @@ use ostrakon_cell::{
 };
 use ostrakon_lab::experiments::experiments;
 
-use crate::output::unescape;
+use crate::output::{unescape, unescape_label};
 
 /// Why an argument is rejected; clap shows it after the argument's name.
 type Refusal = String;
@@ -98,6 +98,12 @@ impl FromStr for Property {
     }
 }
 
+/// A property of a workload.
+pub(crate) fn workload_property(text: &str) -> Result<Property, Refusal> {
+    let wrong = "write -p NAME=VALUE, such as -p recordcount=1000; a file of properties is given with -P FILE";
+    text.parse().map_err(|_| wrong.into())
+}
+
 /// `FAMILY` or `FAMILY:QUALIFIER`; a colon inside a name is written `\x3a`.
 pub(crate) fn column(text: &str) -> Result<Column, Refusal> {
     let (family, qualifier) = match text.split_once(':') {
@@ -124,7 +130,8 @@ pub(crate) fn family(text: &str) -> Result<Bytes, Refusal> {
 
 /// A valid visibility expression.
 pub(crate) fn label(text: &str) -> Result<VisibilityExpression, Refusal> {
-    VisibilityExpression::parse(text).map_err(|error| error.to_string())
+    let label = unescape_label(text.as_bytes());
+    VisibilityExpression::parse(&label).map_err(|error| error.to_string())
 }
 
 /// Comma-separated authorizations. A character that a label has only in quotes is written `\xNN`, so that an

@@ -6,7 +6,7 @@ use clap::{Args, Subcommand, ValueEnum};
 use ostrakon_cell::{Authorizations, Durability, VisibilityExpression};
 
 use super::lab::SettleChoice;
-use super::values::{Property, authorizations, durability, label};
+use super::values::{Property, authorizations, durability, label, workload_property};
 
 /// `lab ycsb …`
 #[derive(Debug, Subcommand)]
@@ -53,7 +53,7 @@ pub(crate) struct YcsbArgs {
     #[arg(short = 'P', long = "workload", value_name = "WORKLOAD")]
     pub(crate) workloads: Vec<PathBuf>,
     /// A property of YCSB, which overrides those of workloads (repeatable)
-    #[arg(short = 'p', long = "property", value_name = "NAME=VALUE")]
+    #[arg(short = 'p', long = "property", value_name = "NAME=VALUE", value_parser = workload_property)]
     pub(crate) properties: Vec<Property>,
     /// Client threads; the property threadcount [default: 1]
     #[arg(long, value_name = "N")]

@@ -13,6 +13,7 @@ use super::rows::{ScanRequest, scan_request};
 use crate::args::{ExportArgs, ExportFormat};
 use crate::export::{Form, NOT_TEXT, Target, by_name, is_stdout};
 use crate::failure::{Failure, Result};
+use crate::import::MAX_LINE_BYTES;
 use crate::interrupt::Watch;
 use crate::output::{Output, counted, escape, seconds, with_bytes};
 use crate::progress::Progress;
@@ -113,13 +114,24 @@ fn lost_rows(lost: &Lost) -> String {
 /// What was written.
 struct Written {
     entries: u64,
+    /// Entries whose lines `import` rejects.
+    too_long: u64,
     /// The rows that were skipped.
     lost: Vec<Lost>,
 }
 
 impl Written {
-    /// A failure if rows were skipped.
+    /// Warns of lines that are too long; a failure if rows were skipped.
     fn told(&self) -> Result<()> {
+        if self.too_long > 0 {
+            let lines = counted(self.too_long, "line is", "lines are");
+            let most = MAX_LINE_BYTES >> 20;
+            Failure::warning(format!(
+                "{lines} longer than {most} MiB; `ostrakon import` rejects such lines"
+            ))
+            .next("export to a Parquet file, which has no such limit")
+            .warn();
+        }
         let Some(first) = self.lost.first() else {
             return Ok(());
         };
@@ -153,6 +165,7 @@ impl Job<'_> {
         let mut form = Form::new(self.format, self.binary, out)?;
         let mut written = Written {
             entries: 0,
+            too_long: 0,
             lost: Vec::new(),
         };
         let mut ranges = self.request.ranges.clone();
@@ -178,10 +191,10 @@ impl Job<'_> {
                     Err(error) => return Err(error.into()),
                 }
                 let wanted = usize::try_from(self.limit - written.entries).unwrap_or(usize::MAX);
-                batch
-                    .iter()
-                    .take(wanted)
-                    .try_for_each(|entry| form.entry(entry))?;
+                for entry in batch.iter().take(wanted) {
+                    written.too_long += u64::from(form.is_too_long(entry));
+                    form.entry(entry)?;
+                }
                 written.entries += batch.len().min(wanted) as u64;
                 progress.set(written.entries);
                 watch.check("nothing was exported")?;

@@ -7,7 +7,7 @@ use ostrakon_cell::{ErrorKind, Source, Table, TableOptions};
 use super::access::{Absent, Access, find_table, refuse_events, refuse_records};
 use crate::args::ImportArgs;
 use crate::failure::Result;
-use crate::import;
+use crate::import::{self, Destination, Screen};
 use crate::output::Output;
 
 /// Imports into the store of `access`, which is opened for the first record. An import that has nothing
@@ -16,7 +16,7 @@ use crate::output::Output;
 pub(super) fn run_in(access: &Access, args: &ImportArgs, out: &mut Output) -> Result<()> {
     import::look(args)?;
     if args.dry_run && access.directory().is_err() {
-        return import::run(args, None, out);
+        return import::run(args, Destination::Nothing(None), out);
     }
     let has_store = access.has_store()?;
     if access.is_read_only() || !(args.create || has_store) {
@@ -24,11 +24,14 @@ pub(super) fn run_in(access: &Access, args: &ImportArgs, out: &mut Output) -> Re
     }
     access.rehearse(|source| Ok(source.create_table(&args.table, &TableOptions::default())?))?;
     if args.dry_run {
+        let mut screen = None;
         if has_store {
             let reading = access.for_reading();
-            reading.with_store(Absent::Refuse, |source| find(&*source, args).map(drop))?;
+            screen = reading.with_store(Absent::Refuse, |source| {
+                screen_of(find(&*source, args)?.as_deref())
+            })?;
         }
-        return import::run(args, None, out);
+        return import::run(args, Destination::Nothing(screen), out);
     }
     let absent = match args.create {
         true => Absent::Create,
@@ -42,7 +45,7 @@ pub(super) fn run_in(access: &Access, args: &ImportArgs, out: &mut Output) -> Re
                 None => create(&*source, &args.table),
             }
         };
-        import::run(args, Some(&mut table), out)
+        import::run(args, Destination::Table(&mut table), out)
     });
     imported.map_err(|failure| {
         if failure.is_kind(ErrorKind::Locked) && import::reads_pipe(args) {
@@ -60,13 +63,22 @@ pub(super) fn run_in(access: &Access, args: &ImportArgs, out: &mut Output) -> Re
 pub(super) fn run(source: &dyn Source, args: &ImportArgs, out: &mut Output) -> Result<()> {
     let found = find(source, args)?;
     if args.dry_run {
-        return import::run(args, None, out);
+        return import::run(
+            args,
+            Destination::Nothing(screen_of(found.as_deref())?),
+            out,
+        );
     }
     let mut table = || match &found {
         Some(table) => Ok(Arc::clone(table)),
         None => create(source, &args.table),
     };
-    import::run(args, Some(&mut table), out)
+    import::run(args, Destination::Table(&mut table), out)
+}
+
+/// The constraints of a table that exists.
+fn screen_of(table: Option<&dyn Table>) -> Result<Option<Screen>> {
+    table.map_or(Ok(None), Screen::of)
 }
 
 /// The table; `None` if it does not exist and may be created.

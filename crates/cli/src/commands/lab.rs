@@ -472,6 +472,10 @@ fn agitate(access: &Access, args: AgitateArgs, out: &mut Output) -> Result<()> {
     } else {
         (span(args.life_min)?, span(args.life_max)?, span(args.down)?)
     };
+    if args.kills == 0 {
+        return Err(Failure::usage("--kills is 0: nothing would be tested")
+            .next("use --kills 1 or more, or leave it out"));
+    }
     if life_min > life_max {
         return Err(
             Failure::usage("--life-min is greater than --life-max").next("swap the two values")

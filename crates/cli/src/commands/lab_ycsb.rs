@@ -6,7 +6,7 @@ use std::sync::Arc;
 use ostrakon_cell::{CompactOptions, ErrorKind, Source, Table, TableOptions};
 use ostrakon_lab::ycsb::{
     CoreWorkload, Database, TableAccess, TableClient, WorkloadProperties, Writes, YcsbOptions,
-    YcsbPhase, YcsbReport, run_ycsb,
+    YcsbPhase, YcsbReport, check_ycsb, run_ycsb,
 };
 use serde_json::json;
 
@@ -24,8 +24,11 @@ pub(super) fn run(access: &Access, command: YcsbCommand, out: &mut Output) -> Re
     match command {
         YcsbCommand::Load(args) => {
             let properties = properties(&args.common)?;
+            let name = table_name(&properties);
+            // A command that cannot succeed leaves no store behind.
+            check_ycsb(&properties, &options(YcsbPhase::Load, &args.common))?;
+            access.rehearse(|source| create(source, name, args.splits))?;
             access.with_store(Absent::Create, |source| {
-                let name = table_name(&properties);
                 create(&*source, name, args.splits)?;
                 let table = find_table(&*source, name)?;
                 work(&table, YcsbPhase::Load, &properties, &args.common, out)?;
@@ -39,6 +42,7 @@ pub(super) fn run(access: &Access, command: YcsbCommand, out: &mut Output) -> Re
         }
         YcsbCommand::Run(args) => {
             let properties = properties(&args)?;
+            check_ycsb(&properties, &options(YcsbPhase::Run, &args))?;
             access.with_store(Absent::Refuse, |source| {
                 let table = find_table(&*source, table_name(&properties)).map_err(loaded_first)?;
                 work(&table, YcsbPhase::Run, &properties, &args, out)
@@ -51,6 +55,15 @@ fn loaded_first(failure: Failure) -> Failure {
     match failure.is_kind(ErrorKind::TableNotFound) {
         true => failure.next("run `ostrakon lab ycsb load` first"),
         false => failure,
+    }
+}
+
+fn options(phase: YcsbPhase, args: &YcsbArgs) -> YcsbOptions {
+    YcsbOptions {
+        phase,
+        seed: args.seed,
+        duration: None,
+        status_clock: args.status.then_some(now),
     }
 }
 
@@ -117,12 +130,7 @@ fn work(
         writes,
         durability: args.durability,
     };
-    let options = YcsbOptions {
-        phase,
-        seed: args.seed,
-        duration: None,
-        status_clock: args.status.then_some(now),
-    };
+    let options = options(phase, args);
     let connect = |_: &CoreWorkload| {
         let client = TableClient::new(Arc::clone(table), access.clone());
         Ok(Box::new(client) as Box<dyn Database>)

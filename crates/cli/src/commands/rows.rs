@@ -88,14 +88,17 @@ fn row_range(begin: Option<(Vec<u8>, bool)>, end: Option<(Vec<u8>, bool)>) -> Re
         && (begin > end || (begin == end && (*begin_out || *end_out)))
     {
         let what = if begin > end {
-            "the range begins after its end: swap --begin and --end"
+            "the range begins after its end"
         } else {
             "the range is empty: it begins and ends at the same row, which is excluded"
         };
         return Err(Failure::usage(what)
             .with("begin", escape(begin))
             .with("end", escape(end))
-            .next("the first row of a range must not lie after its last row"));
+            .next(match begin > end {
+                true => "swap the two rows",
+                false => "leave the row in, or choose another one",
+            }));
     }
     let bound = |side: &Option<(Vec<u8>, bool)>| match side {
         None => Bound::Unbounded,
@@ -115,6 +118,12 @@ fn batch_range(line: &[u8]) -> Result<Range> {
     match memchr::memchr(b'\t', line) {
         None => Ok(Range::row(bytes(line)?)),
         Some(tab) => {
+            if memchr::memchr(b'\t', &line[tab + 1..]).is_some() {
+                return Err(
+                    Failure::usage("a range has two rows, and the line more than one tab")
+                        .next("write BEGIN<tab>END, and a tab within a row as \\x09"),
+                );
+            }
             let side = |text: &[u8]| match text {
                 b"" => Ok(None),
                 text => bytes(text).map(|row| Some((row, false))),

@@ -6,6 +6,7 @@ use ostrakon_cell::EntryRef;
 
 use crate::args::ExportFormat;
 use crate::failure::{Failure, Result};
+use crate::import::MAX_LINE_BYTES;
 use crate::output::{escape_controls, write_entry_json};
 
 /// The names of the columns.
@@ -87,6 +88,29 @@ impl<'a> Form<'a> {
         Ok(())
     }
 
+    /// Whether the line of an entry is longer than `import` reads.
+    pub(crate) fn is_too_long(&self, entry: EntryRef<'_>) -> bool {
+        // A byte becomes at most six: `\u0001`, or an escape within quotes.
+        let key = entry.key;
+        let bytes = key.row.len() + key.family.len() + key.qualifier.len() + entry.value.len();
+        if bytes < MAX_LINE_BYTES / 8 {
+            return false;
+        }
+        let line = match self {
+            Self::Csv(_) => text_bytes(entry, |text| memchr::memchr_iter(b'"', text).count()),
+            Self::Tsv(_) => text_bytes(entry, |_| 0),
+            Self::Jsonl(_) => {
+                let mut counted = Counted(0);
+                // Counting cannot fail.
+                let _ = write_entry_json(&mut counted, entry, true);
+                counted.0
+            }
+            #[cfg(feature = "parquet")]
+            Self::Parquet(_) => 0,
+        };
+        line > MAX_LINE_BYTES
+    }
+
     /// Writes what is still held.
     pub(crate) fn finish(self) -> Result<()> {
         match self {
@@ -95,6 +119,31 @@ impl<'a> Form<'a> {
             #[cfg(feature = "parquet")]
             Self::Parquet(form) => form.finish(),
         }
+    }
+}
+
+/// The bytes of a line, with what quotes add to a field.
+fn text_bytes(entry: EntryRef<'_>, quotes: impl Fn(&[u8]) -> usize) -> usize {
+    let time = entry.key.timestamp.to_string();
+    let fields = fields(entry, &time);
+    let bytes = fields.iter().map(|field| match quotes(field.as_bytes()) {
+        0 => field.len() + 1,
+        quotes => field.len() + quotes + 3,
+    });
+    bytes.sum()
+}
+
+/// Counts what is written.
+struct Counted(usize);
+
+impl Write for Counted {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0 += bytes.len();
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
     }
 }
 

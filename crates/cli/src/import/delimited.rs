@@ -19,6 +19,10 @@ use crate::failure::{Failure, Result};
 const MAX_RECORD_LINES: usize = 1000;
 const MAX_RECORD_BYTES: usize = 4 << 20;
 
+const NO_RECORD: &str =
+    "an opening quote is not closed on its line, and with the next lines it makes no record";
+const TEXT_AFTER_QUOTE: &str = "text follows the closing quote of a field; a quote within quotes is written twice, and with --no-quotes quotes are data";
+
 /// What separates fields.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Separator {
@@ -135,13 +139,13 @@ impl Delimited {
     fn split_quoted(&mut self, record: &mut Record) -> Option<String> {
         let mut held: Vec<Line> = Vec::new();
         let reason = self.read_quoted(record, &mut held).or_else(|| {
-            let doubtful = !held.is_empty()
-                && (self.wrong_width(record).is_some() || !self.is_well_quoted(record.text()));
-            doubtful.then(|| {
-                "an opening quote is not closed on its line, and with the next lines it makes no \
-                 record"
-                    .to_owned()
-            })
+            let is_well_quoted = self.is_well_quoted(record.text());
+            match held.is_empty() {
+                true if is_well_quoted => None,
+                true => Some(TEXT_AFTER_QUOTE.to_owned()),
+                false if is_well_quoted && self.wrong_width(record).is_none() => None,
+                false => Some(NO_RECORD.to_owned()),
+            }
         });
         if reason.is_some() && !held.is_empty() {
             let number = record.line();
@@ -156,6 +160,8 @@ impl Delimited {
 
     fn read_quoted(&mut self, record: &mut Record, held: &mut Vec<Line>) -> Option<String> {
         self.quoted.reset();
+        // Without an empty line before, the reader would take a byte order mark out of each record.
+        self.quoted.read_record(b"\n", &mut [], &mut []);
         let (mut written, mut ended) = (0, 0);
         let mut end = self.line.end;
         let mut complete = self.feed((record.text(), end), &mut written, &mut ended);
@@ -232,23 +238,23 @@ impl Delimited {
         let ends_field = |byte: Option<&u8>| {
             byte.is_none_or(|byte| *byte == delimiter || matches!(byte, b'\n' | b'\r'))
         };
-        let (mut at, mut quoted, mut at_start) = (0, false, true);
-        while let Some(&byte) = text.get(at) {
-            if !quoted {
-                quoted = at_start && byte == b'"';
-                at_start = byte == delimiter || byte == b'\n';
-            } else if self.dialect.escape == Some(byte) {
-                at += 1;
-            } else if byte == b'"' {
-                if self.dialect.escape.is_none() && text.get(at + 1) == Some(&b'"') {
-                    at += 1;
-                } else if ends_field(text.get(at + 1)) {
-                    quoted = false;
-                } else {
-                    return false;
+        let mut at = 0;
+        // `at` is where a field begins.
+        while let Some(field) = text.get(at..).filter(|rest| !rest.is_empty()) {
+            if field.first() != Some(&b'"') {
+                match memchr::memchr2(delimiter, b'\n', field) {
+                    Some(end) => at += end + 1,
+                    None => return true,
                 }
+                continue;
             }
-            at += 1;
+            let Some(end) = closing_quote(field, self.dialect.escape) else {
+                return true;
+            };
+            if !ends_field(field.get(end + 1)) {
+                return false;
+            }
+            at += end + 2;
         }
         true
     }
@@ -342,6 +348,23 @@ fn check_header(names: &[String]) -> Result<()> {
     Ok(())
 }
 
+/// Where the quote is that closes a field; the field begins with one.
+fn closing_quote(field: &[u8], escape: Option<u8>) -> Option<usize> {
+    let mut at = 1;
+    loop {
+        let rest = field.get(at..)?;
+        at += match escape {
+            Some(escape) => memchr::memchr2(b'"', escape, rest),
+            None => memchr::memchr(b'"', rest),
+        }?;
+        let is_escape = field.get(at).copied() == escape;
+        if !is_escape && (escape.is_some() || field.get(at + 1) != Some(&b'"')) {
+            return Some(at);
+        }
+        at += 2;
+    }
+}
+
 /// The byte between fields; edge lists are split by [`blanks`] instead.
 fn delimiter(dialect: &Dialect) -> u8 {
     match dialect.separator {
@@ -415,6 +438,14 @@ impl RecordReader for Delimited {
             }
             record.begin(self.line.number, text);
             if let Some(reason) = self.split(record) {
+                if self.dialect.header {
+                    // The next line is a record and no header row.
+                    return Err(Failure::usage("the header row cannot be read")
+                        .with("reason", reason)
+                        .next(
+                            "correct the header row, or use --no-header if the first line is data",
+                        ));
+                }
                 return Ok(Step::Reject(reason));
             }
             let header = std::mem::take(&mut self.dialect.header);
@@ -552,6 +583,49 @@ mod tests {
         assert_eq!(
             read(text, dialect(Separator::Byte(b','))),
             ["2! 1,\"open", "3:2|x", "4! 3,\"open again", "5:4|y"]
+        );
+    }
+
+    #[test]
+    fn text_after_a_closing_quote_is_rejected() {
+        let text = "a,b\n1,\"a\"b\"c\"\n2,\"x\"y\n3,\"x\" \n4,\"\"\n5,\"\"\"\"\n6,x\"y\"\n\"7\",\"x\"\"\"\n";
+        let csv = dialect(Separator::Byte(b','));
+        assert_eq!(
+            read(text, csv.clone()),
+            [
+                "2! 1,\"a\"b\"c\"",
+                "3! 2,\"x\"y",
+                "4! 3,\"x\" ",
+                "5:4|",
+                "6:5|\"",
+                "7:6|x\"y\"",
+                "8:7|x\""
+            ]
+        );
+        let escaped = Dialect {
+            escape: Some(b'\\'),
+            ..csv.clone()
+        };
+        assert_eq!(
+            read("a,b\n1,\"x\\\"y\"\n2,\"x\"\"y\"\n3,\"\\\\\"\n", escaped),
+            ["2:1|x\"y", "3! 2,\"x\"\"y\"", "4:3|\\"]
+        );
+        let lines = Lines::new(Box::new("a,\"b\"c\n1,2\n".as_bytes()));
+        let mut reader = Delimited::new(lines, csv, None).expect("few names");
+        let failure = reader
+            .next(&mut Record::default())
+            .expect_err("a wrong header");
+        assert!(failure.message().contains("header row"), "{failure:?}");
+    }
+
+    #[test]
+    fn a_byte_order_mark_within_a_file_is_data() {
+        assert_eq!(
+            read(
+                "\u{feff}a,b\n\u{feff}1,\"x\"\n\u{feff}2,x\n",
+                dialect(Separator::Byte(b','))
+            ),
+            ["2:\u{feff}1|x", "3:\u{feff}2|x"]
         );
     }
 

@@ -5,8 +5,8 @@ use std::borrow::Cow;
 
 use super::fields::Fields;
 use super::record::{Presence, Record};
-use crate::failure::Result;
-use crate::output::{BASE64_SUFFIX, from_base64, unescape};
+use crate::failure::{Failure, Result, nearest};
+use crate::output::{BASE64_SUFFIX, from_base64, unescape, visible};
 
 /// The parts of an entry, as `export` writes them.
 pub(super) const ENTRY_PARTS: [&str; 6] = [
@@ -35,8 +35,34 @@ pub(super) struct Part {
     base64: Option<u32>,
 }
 
-/// The fields that hold the parts of an entry; an error if one that is needed cannot come.
+/// Refuses a field that is no part of an entry: of a label under another name, nothing would protect the entry.
+fn refuse_other_fields(fields: &Fields, exact: bool) -> Result<()> {
+    let is_part = |name: &str| {
+        let exactly = name.strip_suffix(BASE64_SUFFIX).filter(|_| exact);
+        ENTRY_PARTS.contains(&exactly.unwrap_or(name))
+    };
+    let mut names = (0..fields.len() as u32).map(|id| fields.name(id));
+    let Some(other) = names.find(|name| !is_part(name)) else {
+        return Ok(());
+    };
+    let failure = Failure::usage("the file has a field that is not a part of an entry")
+        .with("field", visible(other))
+        .with("parts", ENTRY_PARTS.join(", "));
+    let near = match other.to_lowercase().as_str() {
+        "label" | "labels" => Some("visibility"),
+        _ => nearest(other, ENTRY_PARTS.into_iter()),
+    };
+    Err(match near {
+        Some(near) => failure.next(format!(
+            "did you mean `{near}`? Rename the field, or remove it"
+        )),
+        None => failure.next("rename or remove the field, or import without --entries"),
+    })
+}
+
+/// The fields that hold the parts of an entry; an error if one that is needed cannot come, or if there are others.
 pub(super) fn entry_parts(fields: &Fields, exact: bool) -> Result<[Part; 6]> {
+    refuse_other_fields(fields, exact)?;
     let mut parts = [Part::default(); 6];
     for (slot, name) in parts.iter_mut().zip(ENTRY_PARTS) {
         if exact {

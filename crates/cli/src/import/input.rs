@@ -7,6 +7,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use ostrakon_events::wide_encoding;
+
 use crate::failure::{Failure, Result};
 use crate::interrupt;
 
@@ -59,6 +61,82 @@ pub(crate) fn shown_name(path: &Path) -> String {
     }
 }
 
+/// Refuses text that is not read byte by byte, by how it begins.
+pub(crate) fn check_encoding(path: &Path, start: &[u8]) -> Result<()> {
+    let Some(encoding) = wide_encoding(start) else {
+        return Ok(());
+    };
+    let failure = Failure::usage(format!("the file is {encoding} text, not UTF-8"))
+        .with("file", shown_name(path));
+    Err(match is_stdin(path) {
+        true => failure.next(format!(
+            "convert it before: … | iconv -f {encoding} -t UTF-8 | ostrakon …"
+        )),
+        false => failure.next(format!(
+            "convert it: iconv -f {encoding} -t UTF-8 FILE > NEW"
+        )),
+    })
+}
+
+/// Refuses bytes that are neither packed, as the name of their file says, nor text.
+pub(crate) fn check_packing(path: &Path, start: &[u8]) -> Result<()> {
+    let Some(name) = named_packing(path) else {
+        return Ok(());
+    };
+    if is_text(start) {
+        return Ok(());
+    }
+    Err(Failure::outcome(format!(
+        "the file is not {name} data, although its name says so: its beginning is missing or damaged, or it was never \
+         compressed"
+    ))
+    .with("file", shown_name(path))
+    .next(format!(
+        "get the file again; or, if it is not compressed with {name}, give it another name"
+    )))
+}
+
+/// Says about a file that is not understood that it is not packed, if its name says so.
+pub(crate) fn about_packing(path: &Path, failure: Failure) -> Failure {
+    // A pipe cannot be looked into twice.
+    let is_file = std::fs::metadata(path).is_ok_and(|found| found.is_file());
+    let Some(name) = named_packing(path).filter(|_| is_file) else {
+        return failure;
+    };
+    let mut start = [0; MAGIC_BYTES];
+    let read = File::open(path).and_then(|mut file| file.read(&mut start));
+    let start = start.get(..read.unwrap_or(0)).unwrap_or_default();
+    match packing(start) {
+        Ok(Packing::None) => failure.with("compression", format!("none: it is not {name} data")),
+        _ => failure,
+    }
+}
+
+/// The program that a name says the file was compressed with.
+fn named_packing(path: &Path) -> Option<&'static str> {
+    let ending = path.extension()?.to_str()?.to_ascii_lowercase();
+    match ending.as_str() {
+        "gz" | "gzip" => Some("gzip"),
+        "zst" | "zstd" => Some("zstd"),
+        _ => None,
+    }
+}
+
+/// Whether bytes are the beginning of UTF-8 text. Compressed ones are not, from the first few on.
+fn is_text(start: &[u8]) -> bool {
+    let text = match std::str::from_utf8(start) {
+        Ok(text) => text,
+        // A character may be cut.
+        Err(error) if error.error_len().is_none() => {
+            let valid = start.get(..error.valid_up_to()).unwrap_or_default();
+            std::str::from_utf8(valid).unwrap_or_default()
+        }
+        Err(_) => return false,
+    };
+    let is_odd = |one: char| one.is_ascii_control() && !"\t\n\r\x0b\x0c\x1b".contains(one);
+    !text.contains(is_odd)
+}
+
 /// Opens an input. Its first bytes tell whether it is compressed, not its name.
 pub(crate) fn open(path: &Path, consumed: &Consumed) -> Result<Input> {
     let about = |failure: Failure| failure.with("file", shown_name(path));
@@ -79,7 +157,16 @@ pub(crate) fn open(path: &Path, consumed: &Consumed) -> Result<Input> {
         waits,
         consumed: consumed.clone(),
     };
-    let cannot_read = |error: io::Error| about(Failure::io("cannot read the file", &error));
+    let cannot_read = |error: io::Error| {
+        let failure = about(Failure::io("cannot read the file", &error));
+        match error.kind() {
+            io::ErrorKind::IsADirectory => failure.next(format!(
+                "name the files in the directory, such as {}",
+                path.join("*").display()
+            )),
+            _ => failure,
+        }
+    };
     let mut beginning = vec![0; BEGINNING_BYTES];
     let mut found = 0;
     while found < MAGIC_BYTES && !beginning[..found].contains(&b'\n') {
@@ -100,30 +187,38 @@ pub(crate) fn open(path: &Path, consumed: &Consumed) -> Result<Input> {
             )
         })?;
     }
+    if packing == Packing::None {
+        check_encoding(path, &beginning)?;
+        check_packing(path, &beginning)?;
+    }
     let bytes = BufReader::with_capacity(BUFFER_BYTES, Cursor::new(beginning).chain(raw));
-    Ok(match packing {
-        Packing::Parquet => Input::Parquet,
-        Packing::None => Input::Text(Box::new(bytes)),
+    match packing {
+        Packing::Parquet => Ok(Input::Parquet),
+        Packing::None => Ok(Input::Text(Box::new(bytes))),
         Packing::Gzip | Packing::Zstd => {
             let unpacked = unpacked(packing, bytes).map_err(cannot_read)?;
-            let unpacked = BufReader::with_capacity(BUFFER_BYTES, unpacked);
-            Input::Text(Box::new(unpacked))
+            let mut unpacked = BufReader::with_capacity(BUFFER_BYTES, unpacked);
+            check_encoding(path, unpacked.fill_buf().map_err(cannot_read)?)?;
+            Ok(Input::Text(Box::new(unpacked)))
         }
-    })
+    }
 }
 
-fn unpacked(
-    packing: Packing,
-    bytes: impl BufRead + Send + 'static,
-) -> io::Result<Stoppable<Box<dyn Read + Send>>> {
-    Ok(Stoppable(match packing {
+fn unpacked(packing: Packing, bytes: impl BufRead + Send + 'static) -> io::Result<Unpacked> {
+    Ok(match packing {
         Packing::Zstd => {
             let mut decoder = zstd::stream::read::Decoder::with_buffer(bytes)?;
             decoder.window_log_max(ZSTD_WINDOW_LOG)?;
-            Box::new(decoder)
+            Unpacked {
+                bytes: Box::new(decoder),
+                name: "zstd",
+            }
         }
-        _ => Box::new(flate2::bufread::MultiGzDecoder::new(bytes)),
-    }))
+        _ => Unpacked {
+            bytes: Box::new(flate2::bufread::MultiGzDecoder::new(bytes)),
+            name: "gzip",
+        },
+    })
 }
 
 /// Unpacks a file for nothing: its checksum is at the end, and what a damaged file gives before that may be wrong. Of a file
@@ -253,13 +348,23 @@ fn is_ready(_file: &File) -> io::Result<bool> {
     Ok(true)
 }
 
-/// A few compressed bytes may stand for gigabytes, so what comes out is watched too.
-struct Stoppable<R>(R);
+/// What comes out of a compressed input. A few bytes of that may stand for gigabytes, so this is watched too.
+struct Unpacked {
+    bytes: Box<dyn Read + Send>,
+    /// What the input was compressed with.
+    name: &'static str,
+}
 
-impl<R: Read> Read for Stoppable<R> {
+impl Read for Unpacked {
     fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
         check_stop()?;
-        self.0.read(bytes)
+        self.bytes.read(bytes).map_err(|error| match error.kind() {
+            kind @ io::ErrorKind::UnexpectedEof => {
+                let message = format!("the {} data is cut off: its end is missing", self.name);
+                io::Error::new(kind, message)
+            }
+            _ => error,
+        })
     }
 }
 
@@ -290,6 +395,31 @@ mod tests {
         }
         for magic in [&b"BZh91AY&SY"[..], b"\xfd7zXZ\0", b"PK\x03\x04"] {
             assert!(packing(magic).is_err(), "{magic:?}");
+        }
+    }
+
+    #[test]
+    fn packed_bytes_are_no_text() {
+        for (start, expected) in [
+            (&b"ts,host\r\n1\ta\x1b[0m\n"[..], true),
+            ("caf\u{e9}".as_bytes(), true),
+            // A character that is cut.
+            (b"caf\xc3", true),
+            (b"", true),
+            (b"caf\xe9 au lait", false),
+            (b"a\0b", false),
+            (b"a\x08\x04b", false),
+        ] {
+            assert_eq!(is_text(start), expected, "{start:?}");
+        }
+        for (name, expected) in [
+            ("a.csv.gz", Some("gzip")),
+            ("A.GZ", Some("gzip")),
+            ("a.zst", Some("zstd")),
+            ("gz", None),
+            ("a.csv", None),
+        ] {
+            assert_eq!(named_packing(Path::new(name)), expected, "{name}");
         }
     }
 }

@@ -7,7 +7,7 @@ use super::record::Record;
 use crate::failure::{Failure, Result};
 
 /// Longest line, in bytes. Longer lines are rejected, and skipped without being kept in memory.
-pub(super) const MAX_LINE_BYTES: usize = 64 << 20;
+pub(crate) const MAX_LINE_BYTES: usize = 64 << 20;
 
 /// A line with its number from 1.
 #[derive(Debug, Default)]

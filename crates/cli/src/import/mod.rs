@@ -20,14 +20,20 @@ mod plan;
 mod record;
 mod rejects;
 mod run;
+mod screen;
 mod timestamp;
 mod types;
 mod zeek;
 
-pub(crate) use input::{Consumed, Input, is_stdin, open as open_input, shown_name};
+pub(crate) use input::{
+    Consumed, Input, about_packing, check_encoding, check_packing, is_stdin, open as open_input,
+    shown_name,
+};
+pub(crate) use lines::MAX_LINE_BYTES;
 #[cfg(feature = "parquet")]
 pub(crate) use parquet::Parquet;
 #[cfg(feature = "parquet")]
 pub(crate) use record::{Presence, Record, RecordReader, Step};
 pub(crate) use rejects::Rejects;
-pub(crate) use run::{look, reads_pipe, run};
+pub(crate) use run::{Destination, look, reads_pipe, run};
+pub(crate) use screen::Screen;

@@ -141,11 +141,13 @@ fn detect(path: &Path, input: &mut dyn BufRead) -> Result<ImportFormat> {
         "edges" | "edgelist" => Ok(ImportFormat::Edges),
         _ if start.starts_with(b"{") => Ok(ImportFormat::Jsonl),
         _ if Pattern::is_weblog(start) => Ok(ImportFormat::Weblog),
-        _ => Err(Failure::usage(
-            "the format is not clear from the file extension or the first line",
-        )
-        .with("file", shown_name(path))
-        .next("use --format csv, tsv, jsonl, zeek, edges, weblog, regex or lines")),
+        _ => {
+            let failure =
+                Failure::usage("the format is not clear from the file extension or the first line")
+                    .with("file", shown_name(path))
+                    .next("use --format csv, tsv, jsonl, zeek, edges, weblog, regex or lines");
+            Err(input::about_packing(path, failure))
+        }
     }
 }
 

@@ -12,6 +12,7 @@ use super::open::{Opened, open};
 use super::plan::Plan;
 use super::record::{Record, Step};
 use super::rejects::Rejects;
+use super::screen::Screen;
 use crate::args::ImportArgs;
 use crate::failure::{Failure, Result};
 use crate::files::same_file;
@@ -59,12 +60,20 @@ pub(crate) fn reads_pipe(args: &ImportArgs) -> bool {
 /// Finds or creates the table, when there is something to write.
 pub(crate) type OpenTable<'a> = &'a mut (dyn FnMut() -> Result<Arc<dyn Table>> + 'a);
 
-/// Reads the files of `args` into the table; `None` only checks them.
-pub(crate) fn run<'a>(
-    args: &'a ImportArgs,
-    table: Option<OpenTable<'a>>,
-    out: &mut Output,
-) -> Result<()> {
+/// Where the records go.
+pub(crate) enum Destination<'a> {
+    /// Into a table.
+    Table(OpenTable<'a>),
+    /// Nowhere; they are checked alone, also by the constraints of the table.
+    Nothing(Option<Screen>),
+}
+
+/// Reads the files of `args`.
+pub(crate) fn run<'a>(args: &'a ImportArgs, into: Destination<'a>, out: &mut Output) -> Result<()> {
+    let (table, screen) = match into {
+        Destination::Table(open) => (Some(open), None),
+        Destination::Nothing(screen) => (None, screen),
+    };
     let watch = Watch::start();
     let started = Instant::now();
     if let Some(rejects) = &args.rejects
@@ -75,10 +84,17 @@ pub(crate) fn run<'a>(
                 .next("choose another name for the rejected lines"),
         );
     }
+    if args.rejects.as_deref() == Some(Path::new("-")) {
+        return Err(
+            Failure::usage("rejected lines are written to a file, not to stdout")
+                .next("use --rejects FILE"),
+        );
+    }
     let mut job = Job {
         args,
         table,
         writer: None,
+        screen,
         rejects: Rejects::open(args.rejects.as_deref())?,
         summary: Summary {
             table: args.table.clone(),
@@ -175,9 +191,10 @@ struct Job<'a> {
     table: Option<OpenTable<'a>>,
     /// Made for the first record.
     writer: Option<BatchWriter>,
+    screen: Option<Screen>,
     rejects: Rejects,
     summary: Summary,
-    /// The first rejection by a constraint of the table; the writer does not know the lines.
+    /// The first rejection by a constraint that `screen` does not know, or that was set meanwhile.
     refused_by_constraints: Option<Failure>,
     /// A batch failed, so some of the records before are not stored.
     batch_failed: bool,
@@ -193,7 +210,9 @@ impl Job<'_> {
                 durability: self.args.durability,
                 ..BatchWriterConfig::default()
             };
-            self.writer = Some(BatchWriter::new(open()?, config));
+            let table = open()?;
+            self.screen = Screen::of(&*table)?;
+            self.writer = Some(BatchWriter::new(table, config));
         }
         Ok(self.writer.as_mut())
     }
@@ -227,6 +246,7 @@ impl Job<'_> {
             if watch.stopped() {
                 watch.check(&match self.args.dry_run {
                     true => format!("{name} was checked up to line {line}"),
+                    false if line == 0 => format!("nothing of {name} was read"),
                     false => format!(
                         "the records up to line {line} of {name} are kept; importing again writes the \
                          same entries"
@@ -256,11 +276,19 @@ impl Job<'_> {
 
     /// Writes a record. The inner error says why the table does not take it.
     fn write(&mut self, plan: &Plan<'_>, name: &str, line: u64) -> Result<Result<(), String>> {
-        let mut entries = 0;
-        for mutation in [Some(&plan.mutation), plan.mirror.as_ref()]
-            .into_iter()
-            .flatten()
+        let mutations = || {
+            [Some(&plan.mutation), plan.mirror.as_ref()]
+                .into_iter()
+                .flatten()
+        };
+        self.writer()?;
+        if let Some(screen) = &self.screen
+            && let Some(reason) = mutations().find_map(|mutation| screen.refusal(mutation))
         {
+            return Ok(Err(reason));
+        }
+        let mut entries = 0;
+        for mutation in mutations() {
             entries += mutation.len() as u64;
             let Some(writer) = self.writer()? else {
                 continue;

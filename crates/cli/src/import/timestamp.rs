@@ -28,7 +28,11 @@ impl TimestampFormat {
             "millis" => Self::Millis,
             "micros" => Self::Micros,
             "rfc3339" => Self::Rfc3339,
-            pattern if pattern.contains('%') => Self::Pattern(pattern.to_owned()),
+            pattern if pattern.contains('%') => {
+                let format = Self::Pattern(pattern.to_owned());
+                format.check_pattern(pattern)?;
+                format
+            }
             _ => {
                 return Err(
                     Failure::usage(format!("`{name}` is not a valid timestamp format")).next(
@@ -37,6 +41,18 @@ impl TimestampFormat {
                     ),
                 );
             }
+        })
+    }
+
+    /// Refuses a pattern with which no text is a time.
+    fn check_pattern(&self, pattern: &str) -> Result<(), Failure> {
+        let sample = Timestamp::UNIX_EPOCH.to_zoned(jiff::tz::TimeZone::UTC);
+        let text = strtime::format(pattern, &sample).map_err(|error| error.to_string());
+        let read = text.and_then(|text| self.millis(text.as_bytes()));
+        read.map(drop).map_err(|reason| {
+            Failure::usage(format!("`{pattern}` is not a valid timestamp format"))
+                .with("reason", reason)
+                .next("write a date and a time, such as '%Y-%m-%d %H:%M:%S %z'")
         })
     }
 

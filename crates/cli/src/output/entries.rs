@@ -7,7 +7,7 @@ use serde::ser::SerializeMap as _;
 use serde::{Serialize, Serializer};
 
 use super::json::serialize_bytes;
-use super::{escape, escape_part, write_json_line};
+use super::{escape, escape_label, escape_part, write_json_line};
 
 /// Which parts of an entry a line of text shows in addition to row and column.
 #[derive(Debug, Clone, Copy)]
@@ -38,12 +38,11 @@ pub(crate) fn write_entry_text(
         (key.row, "", " "),
         (key.family, " ", " :"),
         (key.qualifier, ":", " "),
-        (key.visibility, " [", " "),
     ] {
         out.write_all(before.as_bytes())?;
         out.write_all(escape_part(part, separators).as_bytes())?;
     }
-    out.write_all(b"]")?;
+    write!(out, " [{}]", escape_label(key.visibility))?;
     if fields.timestamp {
         write!(out, " {}", key.timestamp)?;
     }

@@ -276,7 +276,7 @@ pub(crate) fn is_between(leaves: Leaves, before: &str, now: &str, after: &str) -
 pub(crate) fn repeat(folder: &Folder, command: &[&str], what: &str) {
     let mut again = folder.run(command);
     // Some of the tables of a type are there; whether with events, only the user knows.
-    if again.err.contains("drop the type") {
+    if again.err.contains("`ostrakon events drop ") {
         folder.ok(&["events", "drop", "other", "--yes"]);
         again = folder.run(command);
     }

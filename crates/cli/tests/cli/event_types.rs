@@ -53,7 +53,7 @@ fn values_and_settings_out_of_range_are_named() {
     let folder = Folder::new();
     let log = web(&folder);
     let err = folder.fails(1, &["events", "create", "web", "--from", &log]);
-    assert!(err.contains("events ingest TYPE FILE"), "{err}");
+    assert!(err.contains("events ingest web FILE"), "{err}");
     for (expression, message) in [
         ("time > ago('99999999d')", "the span of time is too long"),
         (
@@ -223,6 +223,14 @@ fn a_new_name_must_be_a_field_of_the_type() {
     ]);
     let found = folder.ok(&["events", "query", "web", "port == 7", "--fields", "port"]);
     assert_eq!(found, "2026-02-01T00:00:00Z port=7\n");
+}
+
+#[test]
+fn a_type_without_an_index_says_so() {
+    let folder = Folder::new();
+    let log = folder.write("a.csv", format!("ts,note\n1400000000,{}\n", "x".repeat(80)));
+    let told = folder.ok(&["events", "create", "a", "--from", &log]);
+    assert_eq!(told, "created a with 2 fields, time ts, indexed: none\n");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! `events ingest --follow`: a directory whose files grow and are renamed, restarts and kills.
 
 use std::fs::File;
-use std::io::Write as _;
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::process::Stdio;
 
 use crate::run::Folder;
@@ -53,6 +53,26 @@ fn look_at(folder: &Folder, how: &[&str]) -> (u64, u64) {
     let all = ran.json();
     let of = |name: &str| all[0][name].as_u64().unwrap();
     (of("events"), of("duplicates"))
+}
+
+/// Follows until nothing was added for a while. Once stderr has the word, something happens. Returns the exit code and
+/// stderr.
+fn follow_and(folder: &Folder, word: &str, happening: impl FnOnce()) -> (Option<i32>, String) {
+    let mut child = folder
+        .command(&[&ONCE[..5], &["--interval", "1ms", "--until-idle", "2"]].concat())
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(child.stderr.take().unwrap());
+    let mut err = String::new();
+    while !err.contains(word) {
+        assert!(lines.read_line(&mut err).unwrap() > 0, "{err}");
+    }
+    happening();
+    lines.read_to_string(&mut err).unwrap();
+    (child.wait().unwrap().code(), err)
 }
 
 fn count(folder: &Folder) -> u64 {
@@ -313,6 +333,110 @@ fn a_followed_log_of_another_kind_is_told_once_and_names_choose_the_files() {
     assert_eq!(look_at(&folder, &[]), (0, 0));
     let err = folder.fails(2, &[ONCE, &["--name", "[a"]].concat());
     assert!(err.contains("--name"), "{err}");
+}
+
+#[test]
+fn names_that_match_no_file_are_told_at_the_start() {
+    let folder = folder();
+    let log = format!("ts,host,number\n{}", lines(0..3));
+    append(&folder, "logs/web.csv", &log);
+    append(&folder, "logs/.hidden.csv", &log);
+    let ran = folder.run(&[ONCE, &["--name", "conn*", "--name", "web"]].concat());
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    for part in [
+        "warning: no file of the directory has a name that matches --name yet",
+        "directory: logs\n",
+        "name: conn*, web\n",
+        "files in the directory: 1\n",
+    ] {
+        assert!(ran.err.contains(part), "{part}: {}", ran.err);
+    }
+    assert!(ran.out.starts_with("0 events"), "{}", ran.out);
+    assert_eq!(
+        look_at(&folder, &["--name", "conn*", "--name", "web*"]),
+        (3, 0)
+    );
+}
+
+/// Files that cannot be opened ended the command.
+#[cfg(unix)]
+#[test]
+fn what_is_no_file_or_cannot_be_opened_does_not_stop_the_others() {
+    use std::os::unix::fs::symlink;
+
+    let folder = folder();
+    append(
+        &folder,
+        "logs/web.csv",
+        &format!("ts,host,number\n{}", lines(0..3)),
+    );
+    std::fs::create_dir(folder.path("logs/sub")).unwrap();
+    std::fs::create_dir(folder.path("logs/.git")).unwrap();
+    symlink("gone.csv", folder.path("logs/latest.csv")).unwrap();
+    symlink("web.csv", folder.path("logs/present.csv")).unwrap();
+    symlink("loop.csv", folder.path("logs/loop.csv")).unwrap();
+    let (code, err) = follow_and(&folder, "not read: ", || {
+        // The target of a link comes later.
+        folder.write("logs/gone.csv", format!("ts,host,number\n{}", lines(5..7)));
+    });
+    assert_eq!(code, Some(0), "{err}");
+    assert_eq!(err.matches("warning:").count(), 1, "{err}");
+    let told = "not read: logs/latest.csv (a link that leads nowhere), logs/loop.csv (a link that leads nowhere), \
+                logs/sub (a directory)\n";
+    assert!(err.contains(told), "{err}");
+    assert_eq!(count(&folder), 5);
+}
+
+/// Not even root can open this file of the kernel for reading. It ended the command.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_file_that_cannot_be_opened_is_told_once_and_does_not_stop_the_others() {
+    use std::os::unix::fs::symlink;
+
+    let folder = folder();
+    symlink("/sys/bus/cpu/drivers_probe", folder.path("logs/a.csv")).unwrap();
+    append(
+        &folder,
+        "logs/web.csv",
+        &format!("ts,host,number\n{}", lines(0..3)),
+    );
+    let (code, err) = follow_and(&folder, "Permission denied", || {
+        append(&folder, "logs/web.csv", &lines(3..5));
+    });
+    assert_eq!(code, Some(1), "{err}");
+    assert_eq!(err.matches("Permission denied").count(), 1, "{err}");
+    assert_eq!(err.matches("not read: logs/a.csv").count(), 2, "{err}");
+    assert!(err.contains("permissions of the file"), "{err}");
+    assert_eq!(count(&folder), 5);
+    // It is read once it can be opened.
+    std::fs::remove_file(folder.path("logs/a.csv")).unwrap();
+    folder.write("logs/a.csv", format!("ts,host,number\n{}", lines(5..6)));
+    assert_eq!(look(&folder), (1, 0));
+}
+
+/// A log that grows, whose format is not clear, was told about at each look.
+#[test]
+fn a_file_that_grows_and_cannot_be_read_is_told_once() {
+    let folder = folder();
+    append(&folder, "logs/a.bin", "what is this\n");
+    let (code, err) = follow_and(&folder, "not read: ", || {
+        for _ in 0..5 {
+            append(&folder, "logs/a.bin", "and this\n");
+            std::thread::sleep(std::time::Duration::from_millis(150));
+        }
+    });
+    assert_eq!(code, Some(1), "{err}");
+    assert_eq!(err.matches("the format is not clear").count(), 1, "{err}");
+    // What is wrong with it now is another thing.
+    folder.write(
+        "logs/a.bin",
+        "\u{feff}"
+            .encode_utf16()
+            .flat_map(u16::to_le_bytes)
+            .collect::<Vec<u8>>(),
+    );
+    let err = folder.fails(1, ONCE);
+    assert!(err.contains("UTF-16"), "{err}");
 }
 
 /// Kills the program while the files grow. Whatever was committed, the next one goes on without loss and without

@@ -89,7 +89,7 @@ const BEFORE: &[(&str, &str)] = &[
     (
         "ostrakon events calibrate conn",
         r#"cp conn.log more.log
-         for i in $(seq 1000 1999); do printf '137928%d.5\tC\t10.0.0.1\t10.0.0.2\t53\tdns\n' $i; done >> more.log
+         for i in $(seq 10000 19999); do printf '13792%d.5\tC\t10.0.0.1\t10.0.0.2\t53\tdns\n' $i; done >> more.log
          ostrakon events ingest conn more.log"#,
     ),
     ("ostrakon checkpoint backups/monday", "mkdir backups"),

@@ -161,6 +161,58 @@ fn wrong_calls_say_what_to_do() {
         assert_ne!(ran.code, 0, "{arguments:?}");
         assert!(ran.err.contains(word), "{arguments:?}: {}", ran.err);
     }
+    for (properties, parts) in [
+        (
+            &["requestdistribution=hotspot", "hotspotdatafraction=1.5"][..],
+            &["from 0 to 1", "hotspotdatafraction", "1.5"][..],
+        ),
+        (
+            &["requestdistribution=hotspot", "hotspotopnfraction=-0.1"],
+            &["from 0 to 1", "hotspotopnfraction", "-0.1"],
+        ),
+        (
+            &["requestdistribution=hotspot", "hotspotopnfraction=NaN"],
+            &["from 0 to 1", "hotspotopnfraction", "NaN"],
+        ),
+        (
+            &["minscanlength=20", "maxscanlength=10"],
+            &[
+                "minscanlength is above maxscanlength",
+                "minscanlength: 20",
+                "maxscanlength: 10",
+            ],
+        ),
+        (
+            &["fieldlengthdistribution=uniform", "minfieldlength=200"],
+            &[
+                "minfieldlength is above fieldlength",
+                "minfieldlength: 200",
+                "fieldlength: 100",
+            ],
+        ),
+        (
+            &[
+                "fieldlengthdistribution=histogram",
+                "fieldlengthhistogram=absent.txt",
+            ],
+            &[
+                "file: absent.txt",
+                "property: fieldlengthhistogram",
+                "check the name",
+            ],
+        ),
+        (&["foo"], &["foo", "-p NAME=VALUE", "recordcount"]),
+    ] {
+        let mut arguments = vec!["lab", "ycsb", "run", "-p", "operationcount=5"];
+        for property in properties {
+            arguments.extend(["-p", property]);
+        }
+        let ran = folder.run(&arguments);
+        assert_ne!(ran.code, 0, "{arguments:?}");
+        for part in parts {
+            assert!(ran.err.contains(part), "{part}: {}", ran.err);
+        }
+    }
     let ran = folder.run(&[
         "lab",
         "ycsb",

@@ -129,9 +129,17 @@ pub fn infer(
         .collect();
     let found = match time {
         Some(time) => given_time_field(time, &mut fields, &seen),
-        None => time_field(&mut fields).ok_or_else(|| no_time(&fields, &seen, records.len())),
+        None => {
+            time_field(&mut fields, &seen).ok_or_else(|| no_time(&fields, &seen, records.len()))
+        }
     };
-    let time = found.map_err(|error| error.with("type", name).with("fields", names.join(", ")))?;
+    let time = found.map_err(|error| {
+        let error = error.with("type", name).with("fields", names.join(", "));
+        match about_header(names) {
+            Some(hint) => error.with("hint", hint),
+            None => error,
+        }
+    })?;
     let mut left = INDEXED_FIELDS;
     for wanted in [FieldType::Ip, FieldType::Text, FieldType::U64] {
         for (at, field) in fields.iter_mut().enumerate() {
@@ -184,17 +192,22 @@ fn kind_of(seen: &Seen) -> FieldType {
 }
 
 /// The field with the time of events, which becomes one of that type.
-fn time_field(fields: &mut [Field]) -> Option<String> {
+fn time_field(fields: &mut [Field], seen: &BTreeMap<u32, Seen>) -> Option<String> {
     let numeric = |field: &Field| {
         matches!(
             field.kind,
             FieldType::Time | FieldType::F64 | FieldType::U64 | FieldType::I64
         )
     };
+    // Some may be numbers and others dates.
+    let mixed = |at: usize| {
+        let times = seen.get(&(at as u32)).map(|seen| &seen.times);
+        times.is_some_and(|times| times.count > 0 && times.other.is_none())
+    };
     let by_name = TIMES.iter().find_map(|name| {
-        fields
-            .iter()
-            .position(|field| field.name.eq_ignore_ascii_case(name) && numeric(field))
+        fields.iter().enumerate().position(|(at, field)| {
+            field.name.eq_ignore_ascii_case(name) && (numeric(field) || mixed(at))
+        })
     });
     let at = by_name.or_else(|| {
         fields
@@ -256,6 +269,26 @@ fn no_time(fields: &[Field], seen: &BTreeMap<u32, Seen>, records: usize) -> Erro
              called ts or time: name the time field with --time FIELD, in Python time='FIELD', or write the type as TOML",
         )
         .with("records read", records),
+    }
+}
+
+/// What to do about a header whose names have spaces around them, as the values have, or that is one name, because other
+/// bytes than those of its format separate its fields.
+fn about_header(names: &[String]) -> Option<&'static str> {
+    let [name] = names else {
+        let is_padded = names.iter().any(|name| name.trim() != name);
+        return is_padded.then_some(
+            "names of fields have spaces around them: remove those next to the delimiters",
+        );
+    };
+    match name {
+        name if name.contains('\t') => Some("fields are separated by tabs: name the format tsv"),
+        name if name.contains(',') => Some("fields are separated by commas: name the format csv"),
+        name if name.contains([';', '|']) => Some(
+            "the file has one field, whose name has a delimiter: fields of CSV are separated by commas, and those of TSV by \
+             tabs; convert the file",
+        ),
+        _ => None,
     }
 }
 
@@ -337,6 +370,46 @@ mod tests {
             .to_string();
         assert!(error.contains("no field holds times"), "{error}");
         assert!(infer("web", &names, &[], &[], None).is_err());
+    }
+
+    /// It was said that no field holds times.
+    #[test]
+    fn numbers_and_dates_in_a_field_that_is_called_so_are_times() {
+        let names = ["host", "ts"].map(String::from);
+        let rows = records(&[
+            &["a", "1379288667.7"],
+            &["b", "2015-05-17T10:05:03Z"],
+            &["c", "17/May/2015:10:05:03 +0000"],
+        ]);
+        let web = infer("web", &names, &[], &rows, None).expect("inferred");
+        assert_eq!(web.time, "ts");
+        assert_eq!(web.field("ts").expect("there").kind, FieldType::Time);
+        // A field of another name may hold numbers that are no times.
+        let names = ["host", "size"].map(String::from);
+        infer("web", &names, &[], &rows, None).expect_err("no time");
+    }
+
+    #[test]
+    fn fields_with_another_delimiter_are_told() {
+        for (name, hint) in [
+            ("ts;host", "convert the file"),
+            ("ts|host", "convert the file"),
+            ("ts\thost", "tsv"),
+            ("ts,host", "csv"),
+        ] {
+            let rows = records(&[&["1"]]);
+            let error = infer("web", &[name.to_owned()], &[], &rows, None).expect_err("one");
+            assert!(error.to_string().contains(hint), "{error}");
+        }
+        let (names, rows) = (
+            ["ts ", " host"].map(String::from),
+            records(&[&["1 ", " a"]]),
+        );
+        let error = infer("web", &names, &[], &rows, None).expect_err("no time");
+        assert!(
+            error.to_string().contains("remove those next to"),
+            "{error}"
+        );
     }
 
     #[test]

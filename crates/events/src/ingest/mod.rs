@@ -93,7 +93,7 @@ impl EventStore {
     /// # Errors
     /// No such type.
     pub fn ingest(&self, name: &str, options: IngestOptions) -> Result<Ingest> {
-        let tables = self.tables(name)?;
+        let tables = self.tables_to_write(name)?;
         let columns = Columns::new(&tables.definition)?;
         let writer = Writer::new(tables, &options)?;
         Ok(Ingest {

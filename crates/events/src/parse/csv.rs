@@ -70,6 +70,8 @@ impl Csv {
     /// Writes the fields of a record without their quotes; returns their number.
     fn unquote(&mut self, line: &[u8]) -> usize {
         self.reader.reset();
+        // Without an empty line before, the reader would take a byte order mark out of each record.
+        self.reader.read_record(b"\n", &mut [], &mut []);
         self.out.resize(line.len() + 1, 0);
         let (mut input, mut written, mut fields) = (line, 0, 0);
         loop {
@@ -199,9 +201,9 @@ impl LineParser for Csv {
             } else if byte == b'"' {
                 match line.get(at + 1) {
                     Some(b'"') => at += 1,
-                    // A quote that was opened by mistake is closed by the opening quote of another field, which is
-                    // followed by text.
-                    Some(next) if open && *next != self.delimiter => return Quotes::Wrong,
+                    // Of a quote that was opened by mistake on an earlier line, this is the opening quote of another
+                    // field.
+                    Some(next) if *next != self.delimiter => return Quotes::Wrong,
                     _ => quoted = false,
                 }
             }

@@ -74,12 +74,16 @@ pub fn detect(name: &str, start: &[u8]) -> Option<LogFormat> {
         .next()
         .unwrap_or_default();
     let line = line.strip_suffix(b"\r").unwrap_or(line);
+    let name = name.to_ascii_lowercase();
     let stem = name.trim_end_matches(".gz").trim_end_matches(".zst");
     let ending = stem.rsplit_once('.').map_or("", |(_, ending)| ending);
-    if start.starts_with(b"#separator ") || start.starts_with(b"#fields\t") {
+    // Other lines of Zeek's may come first.
+    let fields = start.starts_with(b"#") && memchr::memmem::find(start, b"\n#fields\t").is_some();
+    if start.starts_with(b"#separator ") || start.starts_with(b"#fields\t") || fields {
         return Some(LogFormat::Zeek);
     }
-    if start.starts_with(b"{") {
+    // Empty lines are passed over.
+    if start.trim_ascii_start().starts_with(b"{") {
         return Some(LogFormat::Json);
     }
     match ending {
@@ -96,6 +100,19 @@ pub fn detect(name: &str, start: &[u8]) -> Option<LogFormat> {
     .into_iter()
     .find(|(_, fits)| fits(line))
     .map(|(format, _)| format)
+}
+
+/// The encoding of a text that begins with a byte order mark of UTF-16 or UTF-32. Text is read byte by byte, so that such a
+/// text has no lines and no fields.
+#[must_use]
+pub fn wide_encoding(start: &[u8]) -> Option<&'static str> {
+    let (name, rest) = match start {
+        [0xff, 0xfe, 0, 0, rest @ ..] | [0, 0, 0xfe, 0xff, rest @ ..] => ("UTF-32", rest),
+        [0xff, 0xfe, rest @ ..] | [0xfe, 0xff, rest @ ..] => ("UTF-16", rest),
+        _ => return None,
+    };
+    // Values are bytes of any kind. Those of logs have digits or spaces, which have a byte 0 in these encodings.
+    (rest.is_empty() || rest.contains(&0)).then_some(name)
 }
 
 /// Unpacks gzip and zstd, told by their first bytes; other input is passed on.
@@ -143,5 +160,38 @@ pub(crate) fn open_lines(format: LogFormat, lines: Lines, reference: i64) -> Box
         LogFormat::Csv => Box::new(LineSource::new(lines, Csv::new(b','), Names::default())),
         LogFormat::Tsv => Box::new(LineSource::new(lines, Csv::new(b'\t'), Names::default())),
         LogFormat::Json => Box::new(JsonLines::new(lines)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn wide_encodings_are_told_by_their_mark() {
+        let wide = |text: &str, big: bool| {
+            let mut bytes = Vec::new();
+            for unit in text.encode_utf16() {
+                bytes.extend(if big {
+                    unit.to_be_bytes()
+                } else {
+                    unit.to_le_bytes()
+                });
+            }
+            bytes
+        };
+        for (start, expected) in [
+            (wide("\u{feff}ts,host\n", false), Some("UTF-16")),
+            (wide("\u{feff}ts,host\n", true), Some("UTF-16")),
+            (b"\xff\xfe".to_vec(), Some("UTF-16")),
+            (b"\xff\xfe\0\0t\0\0\0".to_vec(), Some("UTF-32")),
+            (b"\0\0\xfe\xff\0\0\0t".to_vec(), Some("UTF-32")),
+            (b"\xff\xfe,any bytes\n".to_vec(), None),
+            (wide("ts,host\n", false), None),
+            (b"\xef\xbb\xbfts,host\n".to_vec(), None),
+            (Vec::new(), None),
+        ] {
+            assert_eq!(wide_encoding(&start), expected, "{start:?}");
+        }
     }
 }

@@ -5,6 +5,8 @@ use std::io::BufRead;
 
 use ostrakon_cell::{Error, ErrorKind, Result};
 
+use super::formats::wide_encoding;
+
 /// Bytes of the longest line.
 pub(crate) const LINE_MAX: usize = 16 << 20;
 
@@ -75,15 +77,22 @@ impl Lines {
     /// Reads the next line; `false` at the end.
     ///
     /// # Errors
-    /// The input cannot be read.
+    /// The input cannot be read; it is UTF-16 or UTF-32 text.
     pub fn advance(&mut self) -> Result<bool> {
         self.line.clear();
         self.appended.clear();
         self.too_long = false;
         self.begun = self.position;
         let more = self.read()?;
-        if self.is_start && self.number == 1 && self.line.starts_with(b"\xef\xbb\xbf") {
-            self.line.drain(..3);
+        if self.is_start && self.number == 1 {
+            if let Some(encoding) = wide_encoding(&self.line) {
+                return Err(Error::invalid(format!(
+                    "the log file is {encoding} text: convert it to UTF-8 with `iconv -f {encoding} -t UTF-8 FILE > NEW`"
+                )));
+            }
+            if self.line.starts_with(b"\xef\xbb\xbf") {
+                self.line.drain(..3);
+            }
         }
         Ok(more)
     }

@@ -25,7 +25,7 @@ use crate::record::Record;
 use crate::value::FieldType;
 
 pub(crate) use formats::open_lines;
-pub use formats::{LogFormat, detect, open_log, unpack};
+pub use formats::{LogFormat, detect, open_log, unpack, wide_encoding};
 pub(crate) use lines::LINE_MAX;
 pub use lines::Lines;
 pub use lookup::{LookupTable, enrich};
@@ -114,7 +114,7 @@ enum Quotes {
     Closed,
     /// The record goes on in the next line.
     Open,
-    /// The line cannot belong to the record that an earlier line began.
+    /// Text follows a closing quote. If an earlier line opened it, the line does not belong to that record.
     Wrong,
 }
 
@@ -125,6 +125,8 @@ const RECORD_BYTES: usize = 4 << 20;
 const HEADER_UNCLOSED: &str =
     "an opening quote in the header is not closed: close it, or remove it";
 const UNCLOSED: &str = "an opening quote is not closed within the limits of a record (1000 lines, 4 MiB) or before the end of the file";
+const TEXT_AFTER_QUOTE: &str =
+    "text follows the closing quote of a field; a quote within quotes is written twice";
 const NO_RECORD: &str =
     "an opening quote is not closed on its line, and with the next lines it makes no record";
 
@@ -196,7 +198,12 @@ impl<P: LineParser> LineSource<P> {
             }
             quotes = self.parser.quotes(self.lines.last(), true);
         }
-        Ok((quotes == Quotes::Wrong).then_some(NO_RECORD))
+        Ok(
+            (quotes == Quotes::Wrong).then_some(match self.lines.appended() {
+                0 => TEXT_AFTER_QUOTE,
+                _ => NO_RECORD,
+            }),
+        )
     }
 }
 
@@ -220,7 +227,11 @@ impl<P: LineParser> RecordSource for LineSource<P> {
                 if self.parser.lacks_head() {
                     // The next line is a record and no header. The rest of a header may follow in a text that grows:
                     // its reader does not ask for more.
-                    let error = Error::invalid(HEADER_UNCLOSED).with("line", self.lines.number());
+                    let reason = match reason {
+                        TEXT_AFTER_QUOTE => reason,
+                        _ => HEADER_UNCLOSED,
+                    };
+                    let error = Error::invalid(reason).with("line", self.lines.number());
                     if !self.unfinished {
                         return Err(error);
                     }

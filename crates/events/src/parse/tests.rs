@@ -207,6 +207,14 @@ fn formats_are_told_apart_by_their_first_line() {
         ("conn.log", "#separator \\x09", Some(LogFormat::Zeek)),
         ("x", "{\"a\":1}", Some(LogFormat::Json)),
         ("a.csv.gz", "a,b", Some(LogFormat::Csv)),
+        ("A.CSV", "a,b", Some(LogFormat::Csv)),
+        (
+            "conn.log",
+            "#path\tconn\n#fields\tts\n1\n",
+            Some(LogFormat::Zeek),
+        ),
+        ("conn.log", "# notes\n#more\n", None),
+        ("x", "\n\r\n {\"a\":1}", Some(LogFormat::Json)),
         (
             "a.log",
             "1.2.3.4 - - [17/May/2015:10:05:03 +0000] \"GET / HTTP/1.1\" 200 5",
@@ -263,6 +271,22 @@ fn packed_files_are_unpacked_and_damage_is_an_error() {
     assert!(failed);
 }
 
+/// Each of its lines was rejected, or was a header of strange names.
+#[test]
+fn text_of_two_bytes_per_character_is_an_error_that_says_what_to_do() {
+    let text: Vec<u8> = "\u{feff}time,a\n1,2\n"
+        .encode_utf16()
+        .flat_map(u16::to_le_bytes)
+        .collect();
+    for format in LogFormat::ALL {
+        let input = Box::new(std::io::Cursor::new(text.clone()));
+        let mut source = open_log(format, input, 0);
+        let error = source.next(&mut Record::default()).expect_err("UTF-16");
+        let said = error.to_string();
+        assert!(said.contains("iconv -f UTF-16 -t UTF-8"), "{said}");
+    }
+}
+
 #[test]
 fn a_line_that_is_too_long_is_rejected_and_the_next_is_read() {
     let mut text = b"time,a\n1,".to_vec();
@@ -302,6 +326,50 @@ fn a_quote_that_is_never_closed_loses_its_line_alone() {
         ),
         ["a=5\" disk b=x", "a=1 b=say \"x\"\\x0a\\x0a,", "a=y b=2"]
     );
+}
+
+#[test]
+fn text_after_a_closing_quote_is_rejected() {
+    let reason =
+        "text follows the closing quote of a field; a quote within quotes is written twice";
+    assert_eq!(
+        read(
+            LogFormat::Csv,
+            b"a,b\n1,\"a\"b\"c\"\n2,\"x\"y\n3,\"x\",\"open\n\"\n4,\"\"\n5,\"x\"y,\"open\n6,z\n"
+        ),
+        [
+            format!("2! {reason}"),
+            format!("3! {reason}"),
+            format!("4! {NO_RECORD}"),
+            format!("5! {NO_RECORD}"),
+            "a=4".into(),
+            format!("7! {reason}"),
+            "a=6 b=z".into(),
+        ]
+    );
+    let mut source = open_log(
+        LogFormat::Csv,
+        Box::new(std::io::Cursor::new("a,\"b\"c\n1,2\n")),
+        0,
+    );
+    let error = source
+        .next(&mut Record::default())
+        .expect_err("a wrong header");
+    assert_eq!(error.message(), reason);
+}
+
+#[test]
+fn a_byte_order_mark_within_a_file_is_data() {
+    let text = "\u{feff}a,b\n\u{feff}1,\"x\"\n\u{feff}2,x\n";
+    let seen = read(LogFormat::Csv, text.as_bytes());
+    assert_eq!(seen.len(), 2);
+    for (number, line) in (1..).zip(&seen) {
+        assert!(
+            line.starts_with(&format!("a=\u{feff}{number} "))
+                || line.starts_with(&format!("a=\\xef\\xbb\\xbf{number} ")),
+            "{line}"
+        );
+    }
 }
 
 #[test]

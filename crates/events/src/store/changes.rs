@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ostrakon_cell::{Capability, Error, ErrorKind, Mutation, Result, Table, TableOptions};
 
-use super::reserved::{DEFAULT_LABEL, check_inherits_nothing};
+use super::reserved::{DEFAULT_LABEL, check_inherits_nothing, keep_registry_readable};
 use super::{DEFINITION, EventStore, NAMESPACE, REGISTRY, THRESHOLD, table_names};
 use crate::event_type::EventType;
 use crate::ledger::{self, FAMILY, NOTE_FAMILY, SETTLED, STATE, State, write_if};
@@ -119,7 +119,7 @@ impl EventStore {
             "the type would change for events that the reader cannot see, too",
         )?;
         let _turn = turn();
-        let registry = self.registry(&definition.name)?;
+        let registry = self.registry_to_write(&definition.name)?;
         let (before, text) = self.read_definition(&registry, &definition.name)?;
         let state = ledger::read(&registry, &definition.name)?;
         let mut definition = definition.clone();
@@ -155,7 +155,7 @@ impl EventStore {
     pub fn drop_type(&self, name: &str) -> Result<()> {
         self.check_unrestricted(name, HIDDEN_ARE_LOST)?;
         let _turn = turn();
-        let registry = self.registry(name)?;
+        let registry = self.registry_to_write(name)?;
         let text = match self.read_definition(&registry, name) {
             Ok((_, text)) => Some(text),
             Err(error) if error.kind().is_not_found() => None,
@@ -209,6 +209,7 @@ impl EventStore {
         let properties = &mut options.properties;
         properties.insert(DEFAULT_LABEL.to_owned(), String::new());
         existing_is_fine(self.source.create_table(REGISTRY, &options))?;
+        keep_registry_readable(&*self.source)?;
         self.source.table(REGISTRY)
     }
 
@@ -253,11 +254,14 @@ fn left_over(name: &str, table: &str) -> Error {
     Error::new(
         ErrorKind::AlreadyExists,
         "there is a table of this event type but no such type, because its definition was lost, or its creation or \
-         deletion was interrupted: adopt the tables, which keeps the events, drop the type, which deletes the tables, \
-         or choose another name",
+         deletion was interrupted",
     )
     .with("type", name)
     .with("table", table)
+    .with(
+        "hint",
+        "adopt the tables, which keeps the events, drop the type, which deletes the tables, or choose another name",
+    )
 }
 
 fn existing_is_fine(outcome: Result<()>) -> Result<()> {

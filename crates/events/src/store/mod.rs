@@ -10,11 +10,11 @@ use std::sync::Arc;
 use ostrakon_cell::{Column, Error, ErrorKind, Mutation, Range, Result, Scanner, Source, Table};
 
 pub(crate) use changes::{HIDDEN_ARE_LOST, taken, turn};
-pub(crate) use reserved::type_part;
 pub use reserved::{
     check_entries_not_of_events, check_inherited_by_events, check_namespace_not_of_events,
     check_not_of_events, has_batch_numbers, may_change_entries, reserved_to_events,
 };
+pub(crate) use reserved::{keep_registry_readable, type_part};
 pub(crate) use tables::{Reading, Tables};
 
 use crate::event_type::{EventType, check_type_name};
@@ -123,11 +123,17 @@ impl EventStore {
             return Err(Error::invalid("the threshold is a number between 0 and 1")
                 .with("given", threshold));
         }
-        let registry = self.registry(name)?;
+        let registry = self.registry_to_write(name)?;
         self.read_definition(&registry, name)?;
         let mut mutation = Mutation::new(name);
         mutation.put(FAMILY, THRESHOLD, threshold.to_string())?;
         write_if(&registry, mutation, &[]).map(drop)
+    }
+
+    /// A type with its tables, to write to them.
+    pub(crate) fn tables_to_write(&self, name: &str) -> Result<Tables> {
+        self.registry_to_write(name)?;
+        self.tables(name)
     }
 
     /// A type with its tables.
@@ -173,6 +179,12 @@ impl EventStore {
         )
     }
 
+    /// The registry, to write to it.
+    fn registry_to_write(&self, name: &str) -> Result<Arc<dyn Table>> {
+        keep_registry_readable(&*self.source)?;
+        self.registry(name)
+    }
+
     fn registry(&self, name: &str) -> Result<Arc<dyn Table>> {
         check_type_name(name)?;
         self.source
@@ -210,11 +222,14 @@ pub(crate) fn no_type(name: &str) -> Error {
 fn partly_there(kind: ErrorKind, name: &str, table: &str) -> Error {
     Error::new(
         kind,
-        "the event type is only partly there, because its deletion was interrupted: `ostrakon events drop`, in Python \
-         `Events.drop`, completes the deletion",
+        "the event type is only partly there, because its deletion was interrupted",
     )
     .with("type", name)
     .with("missing table", table)
+    .with(
+        "hint",
+        format!("`ostrakon events drop {name}`, in Python `Events.drop`, completes the deletion"),
+    )
 }
 
 fn read_toml(value: &[u8]) -> Result<EventType> {

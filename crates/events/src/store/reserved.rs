@@ -1,7 +1,7 @@
 //! The tables of event types, which other callers may read but not change or delete one by one.
 
 use ostrakon_cell::{
-    Capability, Column, Error, PropertyOwner, Range, Reserved, Result, Scanner, Source,
+    Capability, Column, Error, ErrorKind, PropertyOwner, Range, Reserved, Result, Scanner, Source,
 };
 
 use super::{DEFINITION, NAMESPACE, REGISTRY};
@@ -87,8 +87,33 @@ fn is_harmful(namespace: Option<&str>, property: &str) -> bool {
     is_taken_over && !is_alike && may_change_entries(property)
 }
 
+/// Gives the registry the label of entries without one that [`DEFAULT_LABEL`] tells of, unless it has it: those of earlier
+/// builds do not. Before such a label of the whole store hides the types, and before the registry is written to.
+pub(crate) fn keep_registry_readable(source: &dyn Source) -> Result<()> {
+    if !source.capabilities().has(Capability::PropertyLevels) {
+        // A reader's handle changes no properties.
+        return Ok(());
+    }
+    let registry = match source.table(REGISTRY) {
+        Err(error) if error.kind().is_not_found() => return Ok(()),
+        outcome => outcome?,
+    };
+    let own = match registry.own_properties() {
+        Err(error) if error.kind() == ErrorKind::Unsupported => return Ok(()),
+        own => own?,
+    };
+    if own.properties.contains_key(DEFAULT_LABEL) {
+        return Ok(());
+    }
+    let change = (DEFAULT_LABEL.to_owned(), Some(String::new()));
+    registry.change_properties(None, &[change]).map(drop)
+}
+
 /// Rejects changes of properties of a namespace, or of the whole store, that the tables of event types would take over, if
 /// there are types. Removing such properties is allowed. For every way to change them.
+///
+/// If the whole store gets a label for entries without one, the registry of an earlier build first gets its own, so that
+/// the types stay visible.
 ///
 /// # Errors
 /// `InvalidArgument` for such a change; those of the source.
@@ -97,6 +122,11 @@ pub fn check_inherited_by_events(
     namespace: Option<&str>,
     changes: &[(String, Option<String>)],
 ) -> Result<()> {
+    let labels =
+        |(property, value): &(String, Option<String>)| property == DEFAULT_LABEL && value.is_some();
+    if namespace.is_none() && changes.iter().any(labels) {
+        keep_registry_readable(source)?;
+    }
     let harmful = changes
         .iter()
         .find(|(property, value)| value.is_some() && is_harmful(namespace, property));

@@ -6,7 +6,7 @@ use crate::ingest::{Change, ChangeWriter, write_counts};
 use crate::layout::EventRow;
 use crate::ledger::State;
 use crate::query::{Event, Query};
-use crate::store::{EventStore, HIDDEN_ARE_LOST, Tables};
+use crate::store::{EventStore, HIDDEN_ARE_LOST, Tables, keep_registry_readable};
 use crate::time::parse_span;
 
 /// Events of one batch of deletions.
@@ -30,7 +30,7 @@ impl EventStore {
             fields: None,
             ..query.clone()
         };
-        let tables = self.tables(&query.event_type)?;
+        let tables = self.tables_to_write(&query.event_type)?;
         let (mut held, mut deleted) = (Vec::new(), 0);
         self.query(&query, |event| {
             held.push(event.clone());
@@ -53,6 +53,7 @@ impl EventStore {
     /// source that is restricted to a reader.
     pub fn age_off(&self, name: &str, now: i64, before: Option<i64>) -> Result<AgeOff> {
         self.check_unrestricted(name, HIDDEN_ARE_LOST)?;
+        keep_registry_readable(&*self.source)?;
         let cut = self.age_off_moment(name, now, before)?;
         let tables = self.tables(name)?;
         let mut state = tables.state()?;
@@ -94,7 +95,7 @@ impl EventStore {
     /// # Errors
     /// No such type; those of the tables.
     pub fn settle(&self, name: &str) -> Result<()> {
-        let tables = self.tables(name)?;
+        let tables = self.tables_to_write(name)?;
         let state = tables.state()?;
         tables.settle(&state.snapshot)
     }

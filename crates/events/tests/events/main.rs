@@ -1,6 +1,7 @@
 //! The event store on an embedded store in memory.
 
 mod answers;
+mod calibrate;
 mod exactly_once;
 mod hidden;
 mod logs;

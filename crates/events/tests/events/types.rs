@@ -9,7 +9,8 @@ use ostrakon_cell::{
 };
 use ostrakon_events::{
     CountPath, EventStore, EventType, IngestOptions, check_entries_not_of_events,
-    check_namespace_not_of_events, check_not_of_events, reserved_to_events,
+    check_inherited_by_events, check_namespace_not_of_events, check_not_of_events,
+    reserved_to_events,
 };
 
 use super::support::{TYPE, everything, held, ingest, make, open, open_web, read, records};
@@ -418,6 +419,79 @@ fn a_reader_does_not_write_to_tables_of_events() {
             .expect_err("reserved"),
     );
     assert_eq!(read(&store, &everything()).len(), 20);
+}
+
+const DEFAULT_LABEL: &str = "table.security.scan.visibility.default";
+
+/// The version of the registry's own properties, and its label of entries without one.
+fn registry_label(source: &dyn Source) -> (u64, Option<String>) {
+    let registry = source.table("events.types").expect("there");
+    let own = registry.own_properties().expect("own");
+    (own.version, own.properties.get(DEFAULT_LABEL).cloned())
+}
+
+/// A type in a registry as earlier builds made it. A label of the whole store hid the type.
+#[test]
+fn a_registry_of_an_earlier_build_gets_its_label_once_when_it_is_written() {
+    type Write = fn(&EventStore) -> Result<()>;
+    let writes: [(&str, Write); 7] = [
+        ("create", |store| {
+            let text = TYPE.replace("'web'", "'other'");
+            store.create(&EventType::from_toml(&text)?).map(drop)
+        }),
+        ("change", |store| {
+            store.change(&EventType::from_toml(TYPE)?).map(drop)
+        }),
+        ("ingest", |store| {
+            store
+                .ingest("web", IngestOptions::default())?
+                .finish()
+                .map(drop)
+        }),
+        ("delete", |store| store.delete(&everything()).map(drop)),
+        ("settle", |store| store.settle("web")),
+        ("threshold", |store| store.set_threshold("web", 0.5)),
+        ("age off", |store| {
+            store.age_off("web", 0, Some(0)).map(drop)
+        }),
+    ];
+    for (name, write) in writes {
+        let (source, store) = open_web();
+        let registry = source.table("events.types").expect("there");
+        let removed = [(DEFAULT_LABEL.to_owned(), None)];
+        registry.change_properties(None, &removed).expect("removed");
+        let labelled = [(DEFAULT_LABEL.to_owned(), Some("secret".to_owned()))];
+        source
+            .change_properties(PropertyOwner::System, None, &labelled)
+            .expect("set");
+        assert!(store.get("web").is_err(), "{name}: hidden");
+        write(&store).unwrap_or_else(|error| panic!("{name}: {error}"));
+        store
+            .get("web")
+            .unwrap_or_else(|error| panic!("{name}: {error}"));
+        let (version, label) = registry_label(&*source);
+        assert_eq!(label.as_deref(), Some(""), "{name}");
+        store.set_threshold("web", 0.5).expect("written");
+        assert_eq!(registry_label(&*source).0, version, "{name}: once");
+    }
+}
+
+/// After the change, the guards of the tables would not find the type.
+#[test]
+fn a_registry_of_an_earlier_build_gets_its_label_before_the_whole_store_has_one() {
+    let (source, store) = open_web();
+    let registry = source.table("events.types").expect("there");
+    let removed = [(DEFAULT_LABEL.to_owned(), None)];
+    registry.change_properties(None, &removed).expect("removed");
+    check_inherited_by_events(&*source, None, &removed).expect("allowed");
+    assert_eq!(registry_label(&*source).1, None);
+    let labelled = [(DEFAULT_LABEL.to_owned(), Some("secret".to_owned()))];
+    check_inherited_by_events(&*source, None, &labelled).expect("allowed");
+    source
+        .change_properties(PropertyOwner::System, None, &labelled)
+        .expect("set");
+    store.get("web").expect("visible");
+    check_not_of_events(&*source, "events.web").expect_err("of a type");
 }
 
 /// A type that is listed has its tables, and one that is not has none.

@@ -26,6 +26,6 @@ pub use naming::{KeyNames, fnv_hash};
 pub use properties::WorkloadProperties;
 pub use random::JavaRandom;
 pub use report::{OperationFigures, YcsbFigures, YcsbReport};
-pub use run::{YcsbOptions, YcsbPhase, run_ycsb};
+pub use run::{YcsbOptions, YcsbPhase, check_ycsb, run_ycsb};
 pub use table::{TableAccess, TableClient, Writes};
 pub use workload::{CoreWorkload, Operation, Session};

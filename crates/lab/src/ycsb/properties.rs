@@ -232,6 +232,19 @@ impl WorkloadProperties {
         )
     }
 
+    /// A property that is a number from 0 to 1.
+    pub(super) fn share(&self, name: &str, default: f64) -> Result<f64> {
+        let share: f64 = self.parse(name, default)?;
+        if (0.0..=1.0).contains(&share) {
+            return Ok(share);
+        }
+        Err(
+            Error::invalid("a property of the workload is not a number from 0 to 1")
+                .with("property", name)
+                .with("value", share),
+        )
+    }
+
     /// Whether a property is `true`, in any case; everything else is false, as in YCSB.
     pub(super) fn flag(&self, name: &str) -> bool {
         self.get(name)

@@ -126,6 +126,17 @@ impl Plan {
     }
 }
 
+/// Checks the properties of a workload, without a database.
+///
+/// # Errors
+/// A malformed property.
+pub fn check_ycsb(properties: &WorkloadProperties, options: &YcsbOptions) -> Result<()> {
+    let workload = CoreWorkload::new(properties, &mut JavaRandom::new(seed(options.seed)))?;
+    Plan::new(properties, &workload, options)?;
+    MeasurementOptions::new(properties)?;
+    Ok(())
+}
+
 /// Runs the workload that the properties describe. `connect` is called in each client thread.
 ///
 /// # Errors

@@ -361,7 +361,11 @@ fn field_lengths(
             let file = properties.get("fieldlengthhistogram").unwrap_or("hist.txt");
             read_histogram(Path::new(file))
         }
-        other => ranged("fieldlengthdistribution", other, (least, length), random),
+        other => ranged(
+            ("fieldlengthdistribution", other),
+            [("minfieldlength", least), ("fieldlength", length)],
+            random,
+        ),
     }
 }
 
@@ -373,21 +377,23 @@ fn scan_lengths(
     let least = properties.count("minscanlength", 1)?;
     let most = properties.count("maxscanlength", 1000)?;
     let distribution = properties.get(name).unwrap_or("uniform");
-    ranged(name, distribution, (least, most), random)
+    ranged(
+        (name, distribution),
+        [("minscanlength", least), ("maxscanlength", most)],
+        random,
+    )
 }
 
-/// A uniform or zipfian distribution of lengths.
+/// A uniform or zipfian distribution of lengths, from the value of one property to that of another.
 fn ranged(
-    property: &str,
-    distribution: &str,
-    (least, most): (i64, i64),
+    (property, distribution): (&str, &str),
+    [(least_name, least), (most_name, most)]: [(&'static str, i64); 2],
     random: &mut JavaRandom,
 ) -> Result<LengthGenerator> {
     if least > most {
-        return Err(Error::invalid("the smallest length is above the largest")
-            .with("property", property)
-            .with("smallest", least)
-            .with("largest", most));
+        return Err(Error::invalid(format!("{least_name} is above {most_name}"))
+            .with(least_name, least)
+            .with(most_name, most));
     }
     match distribution {
         "uniform" => Ok(LengthGenerator::Uniform(Uniform::new(least, most))),
@@ -440,8 +446,8 @@ fn key_chooser(
             }
             "hotspot" => hotspot(
                 records,
-                properties.parse("hotspotdatafraction", 0.2)?,
-                properties.parse("hotspotopnfraction", 0.8)?,
+                properties.share("hotspotdatafraction", 0.2)?,
+                properties.share("hotspotopnfraction", 0.8)?,
             )?,
             "exponential" => {
                 let percentile: f64 = properties.parse("exponential.percentile", 95.0)?;

@@ -283,7 +283,7 @@ fn contradictions_are_refused_before_anything_runs() {
         (&[("fieldcount", "0")], "fieldcount"),
         (
             &[("minscanlength", "9"), ("maxscanlength", "8")],
-            "scanlengthdistribution",
+            "minscanlength",
         ),
     ] {
         let error = CoreWorkload::new(&properties(list), &mut random).unwrap_err();

@@ -13,9 +13,9 @@ use crate::version::TableVersion;
 use crate::wal::{LogPart, LogReader, file_of, list_segments};
 
 /// Message for a store whose log may have lost its end.
-const NO_CLOSED: &str = "the file `closed` is missing or damaged, so that nothing proves where the log ended when the \
-                         store was opened: a store that was never closed in order, as after a crash of the process \
-                         that made it, has none; in any other the last writes may be missing";
+const NO_CLOSED: &str = "the file `closed` is missing or damaged, so the end of the log cannot be verified. This is \
+                         normal for a store that was never closed cleanly; in any other, the last writes may be \
+                         missing";
 
 fn named(table: &str, problems: Vec<String>) -> impl Iterator<Item = (String, String)> {
     problems

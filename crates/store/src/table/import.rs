@@ -215,7 +215,7 @@ fn sorted_files(disk: &dyn Vfs, directory: &Path) -> StoreResult<Vec<PathBuf>> {
 fn refused(error: Error, path: &Path) -> Error {
     Error::new(
         error.kind(),
-        "a file cannot be imported, and nothing was; write it again, or take it out of the directory",
+        "a file cannot be imported, so nothing was imported: write the file again, or take it out of the directory",
     )
     .with("file", path.display())
     .with_source(error)

@@ -7,28 +7,27 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use glob::Pattern;
 use ostrakon_cell::ErrorKind;
 use ostrakon_events::{
     EventStore, EventType, Ingest, LogFormat, LogRest, LogText, Record, RecordSource, parse_span,
 };
 use std::io::BufRead;
 
+use super::directory::{Found, NAMED, and_more, refuse_file, warn_of_names, warn_of_others};
 use super::followed::{
     Counted, Head, Position, Positions, Seen, beginning, is_whole, new_lines, note_key,
 };
 use super::ingest::{
-    Rejects, Total, add_part, add_row, check_renamed, options, tell, warn_of_another_kind,
+    Rejects, Total, add_part, add_row, check_renamed, has_fixed_fields, options,
+    refuse_without_time, tell, warn_of_another_kind,
 };
 use super::logs::{Content, Reading, shown};
 use crate::args::EventsIngestArgs;
 use crate::commands::access::{Absent, Access};
 use crate::failure::{Failure, Result};
+use crate::import::{check_encoding, check_packing};
 use crate::interrupt::Watch;
 use crate::output::{Output, counted};
-
-/// Files that a message names before it counts the rest.
-const NAMED: usize = 5;
 
 /// How long a look at Ctrl-C may be away.
 const TURN: Duration = Duration::from_millis(100);
@@ -53,6 +52,15 @@ impl From<ostrakon_cell::Error> for Trouble {
     }
 }
 
+/// A file that could not be read.
+struct Failed {
+    /// Its size then; it is tried again when that has changed. `None` if it could not be opened, which is tried again each
+    /// time.
+    size: Option<u64>,
+    /// What was told about it.
+    told: String,
+}
+
 struct Follower<'a> {
     args: &'a EventsIngestArgs,
     reading: Reading,
@@ -64,8 +72,10 @@ struct Follower<'a> {
     seen: BTreeMap<Vec<u8>, Seen>,
     /// The lines of files in which a line was rejected.
     counted: BTreeMap<Vec<u8>, Counted>,
-    /// Files that could not be read, with their size then; they are tried again when it has changed.
-    failed: BTreeMap<PathBuf, u64>,
+    /// Files that could not be read.
+    failed: BTreeMap<PathBuf, Failed>,
+    /// Entries of the directory that are no files, which were told.
+    others: BTreeSet<PathBuf>,
     /// The type as it was when the positions were read.
     definition: Option<EventType>,
     /// Files whose fields were compared with those of the type.
@@ -87,6 +97,10 @@ pub(super) fn run(access: &Access, args: &EventsIngestArgs, out: &mut Output) ->
                 .next("choose a name in another directory"),
         );
     }
+    if directory.is_file() {
+        return Err(refuse_file(&args.name, directory));
+    }
+    warn_of_names(directory, &args.names)?;
     let mut follower = Follower {
         args,
         reading: Reading::new(&args.source)?,
@@ -94,6 +108,7 @@ pub(super) fn run(access: &Access, args: &EventsIngestArgs, out: &mut Output) ->
         watch: Watch::start(),
         positions: None,
         failed: BTreeMap::new(),
+        others: BTreeSet::new(),
         seen: BTreeMap::new(),
         counted: BTreeMap::new(),
         definition: None,
@@ -144,17 +159,9 @@ impl Follower<'_> {
             return None;
         }
         let count = counted(self.failed.len() as u64, "file was", "files were");
-        let names: Vec<String> = self
-            .failed
-            .keys()
-            .take(NAMED)
-            .map(|path| shown(path))
-            .collect();
-        let more = self.failed.len() - names.len();
-        let mut names = names.join(", ");
-        if more > 0 {
-            names.push_str(&format!(" and {more} more"));
-        }
+        let names = self.failed.keys().take(NAMED);
+        let names = names.map(|path| shown(path)).collect();
+        let names = and_more(names, self.failed.len());
         let failure = Failure::outcome(format!("{count} not read; all others are stored"));
         Some(failure.with("not read", names).next(
             "correct them, and they are read by the next run; or choose the files to read with --name",
@@ -163,9 +170,11 @@ impl Follower<'_> {
 
     /// Reads what is new; whether there was something.
     fn look(&mut self, access: &Access, directory: &Path) -> Result<bool> {
-        let files = files_of(directory, &self.args.names)?;
+        let found = Found::in_directory(directory, &self.args.names)?;
+        warn_of_others(directory, found.others, &mut self.others);
+        let files = found.files;
         self.failed.retain(|path, _| files.contains(path));
-        if self.positions.is_some() && !self.has_news(&files)? {
+        if self.positions.is_some() && !files.iter().any(|path| self.has_news(path)) {
             return Ok(false);
         }
         let looked = access.with_store(Absent::Refuse, |source| {
@@ -212,26 +221,55 @@ impl Follower<'_> {
         }
     }
 
-    /// Whether some file has complete lines that were not read.
-    fn has_news(&self, files: &BTreeSet<PathBuf>) -> Result<bool> {
-        for path in files {
-            let Some(mut file) = open(path)? else {
-                continue;
-            };
-            let size = file.metadata().map_or(0, |data| data.len());
-            if self.failed.get(path) == Some(&size) {
-                continue;
-            }
-            let position = self.position(path, &mut file)?;
-            let is_new = match is_whole(&mut file).map_err(about(path))? {
-                true => position.bytes != size,
-                false => new_lines(path, &mut file, (&position, Head::None))?.is_some(),
-            };
-            if is_new {
-                return Ok(true);
-            }
+    /// Whether a file has complete lines that were not read, or cannot be read, which was not told yet.
+    fn has_news(&self, path: &Path) -> bool {
+        match self.is_longer(path) {
+            Ok(is_longer) => is_longer,
+            Err(_) => !self.failed.contains_key(path),
         }
-        Ok(false)
+    }
+
+    fn is_longer(&self, path: &Path) -> Result<bool> {
+        let Some(mut file) = open(path)? else {
+            return Ok(false);
+        };
+        let size = file.metadata().map_or(0, |data| data.len());
+        if self.has_failed(path, size) {
+            return Ok(false);
+        }
+        if self.has_failed_to_open(path) {
+            return Ok(true);
+        }
+        let position = self.position(path, &mut file)?;
+        Ok(match is_whole(&mut file).map_err(about(path))? {
+            true => position.bytes != size,
+            false => new_lines(path, &mut file, (&position, Head::None))?.is_some(),
+        })
+    }
+
+    /// Whether a file could not be read, and has the same size still.
+    fn has_failed(&self, path: &Path, size: u64) -> bool {
+        let failed = self.failed.get(path);
+        failed.is_some_and(|failed| failed.size == Some(size))
+    }
+
+    fn has_failed_to_open(&self, path: &Path) -> bool {
+        let failed = self.failed.get(path);
+        failed.is_some_and(|failed| failed.size.is_none())
+    }
+
+    /// Leaves a file that cannot be read. It is told once why.
+    fn leave(&mut self, path: &Path, size: Option<u64>, failure: Failure) {
+        let told = failure.message().to_owned();
+        let is_told = (self.failed.get(path)).is_some_and(|failed| failed.told == told);
+        self.failed.insert(path.to_owned(), Failed { size, told });
+        if !is_told {
+            let what = match failure.named("stored") {
+                Some(_) => "not read to its end",
+                None => "not read",
+            };
+            failure.with(what, shown(path)).warn();
+        }
     }
 
     /// How far a file was read; its beginning if what is there is not what was read.
@@ -245,23 +283,24 @@ impl Follower<'_> {
 
     /// Reads what is new in a file; whether there was something.
     fn read(&mut self, ingest: &mut Ingest, path: &Path) -> Result<bool> {
-        let Some(mut file) = open(path)? else {
-            return Ok(false);
+        let mut file = match open(path) {
+            Ok(Some(file)) => file,
+            Ok(None) => return Ok(false),
+            Err(failure) => {
+                self.leave(path, None, failure);
+                return Ok(false);
+            }
         };
+        if self.has_failed_to_open(path) {
+            self.failed.remove(path);
+        }
         let size = file.metadata().map_or(0, |data| data.len());
-        if size == 0 || self.failed.get(path) == Some(&size) {
+        if size == 0 || self.has_failed(path, size) {
             return Ok(false);
         }
-        let position = self.position(path, &mut file)?;
-        let read = match is_whole(&mut file).map_err(about(path))? {
-            true if position.bytes == size => return Ok(false),
-            true => self.read_whole(ingest, path, (&mut file, size)),
-            false => self.read_lines(ingest, path, (&mut file, &position)),
-        };
-        match read {
+        match self.read_from(ingest, path, (&mut file, size)) {
             Err(Trouble::Input(failure)) => {
-                failure.with("not read", shown(path)).warn();
-                self.failed.insert(path.to_owned(), size);
+                self.leave(path, Some(size), failure);
                 Ok(false)
             }
             Err(Trouble::Other(failure)) => Err(failure),
@@ -269,6 +308,21 @@ impl Follower<'_> {
                 self.failed.remove(path);
                 Ok(read)
             }
+        }
+    }
+
+    /// Reads a file from where it was read to.
+    fn read_from(
+        &mut self,
+        ingest: &mut Ingest,
+        path: &Path,
+        (file, size): (&mut File, u64),
+    ) -> Result<bool, Trouble> {
+        let position = self.position(path, file).map_err(Trouble::Input)?;
+        match is_whole(file).map_err(unreadable(path))? {
+            true if position.bytes == size => Ok(false),
+            true => self.read_whole(ingest, path, (file, size)),
+            false => self.read_lines(ingest, path, (file, &position)),
         }
     }
 
@@ -290,7 +344,7 @@ impl Follower<'_> {
             Content::Rows(rows) => self.add_rows(ingest, path, rows)?,
         }
         if !self.watch.stopped() {
-            let position = Position::after(size, file).map_err(about(path))?;
+            let position = Position::after(size, file).map_err(unreadable(path))?;
             self.note(ingest, note_key(path, file), position);
         }
         Ok(true)
@@ -303,7 +357,9 @@ impl Follower<'_> {
         path: &Path,
         (file, position): (&mut File, &Position),
     ) -> Result<bool, Trouble> {
-        let start = beginning(file).map_err(about(path))?;
+        let start = beginning(file).map_err(unreadable(path))?;
+        check_encoding(path, &start).map_err(Trouble::Input)?;
+        check_packing(path, &start).map_err(Trouble::Input)?;
         let format = self.reading.format(path, &start).map_err(Trouble::Input)?;
         let head = match format {
             LogFormat::Csv => Head::FirstRecord,
@@ -311,11 +367,12 @@ impl Follower<'_> {
             LogFormat::Zeek => Head::Directives(self.seen.entry(note_key(path, file)).or_default()),
             _ => Head::None,
         };
-        let Some(mut new) = new_lines(path, file, (position, head))? else {
+        let new = new_lines(path, file, (position, head)).map_err(Trouble::Input)?;
+        let Some(mut new) = new else {
             return Ok(false);
         };
         // The format is that of the same content.
-        let now = beginning(file).map_err(about(path))?;
+        let now = beginning(file).map_err(unreadable(path))?;
         if !now.starts_with(&start) {
             return Ok(true);
         }
@@ -333,7 +390,7 @@ impl Follower<'_> {
         };
         // The position in the file after what was read of the input.
         let place = |read: u64| (new.start + read.saturating_sub(new.head)).min(new.end);
-        let mut counting = file.try_clone().map_err(about(path))?;
+        let mut counting = file.try_clone().map_err(unreadable(path))?;
         let key = note_key(path, file);
         let counted = self.counted.remove(&key);
         // From the beginning, the file is another one.
@@ -341,10 +398,10 @@ impl Follower<'_> {
         let rest = Rest {
             lines_before: &mut || {
                 let lines = new.lines_before(&mut counting, &mut counted);
-                lines.map_err(about(path))
+                lines.map_err(unreadable(path))
             },
             tell: &mut |ingest, read| {
-                if let Some(at) = new.position(place(read), file).map_err(about(path))? {
+                if let Some(at) = new.position(place(read), file).map_err(unreadable(path))? {
                     ingest.note(&note_key(path, file), at.to_text().as_bytes());
                 }
                 Ok(())
@@ -365,7 +422,7 @@ impl Follower<'_> {
         if end == new.start {
             return Ok(false);
         }
-        if let Some(position) = new.position(end, file).map_err(about(path))? {
+        if let Some(position) = new.position(end, file).map_err(unreadable(path))? {
             self.note(ingest, note_key(path, file), position);
         }
         Ok(true)
@@ -389,11 +446,21 @@ impl Follower<'_> {
         rest: Rest<'_>,
     ) -> Result<Option<u64>, Trouble> {
         let mut reader = ingest.read_log(text, input);
-        let mut before = None;
-        while let Some(mut part) = reader
-            .next_part()
-            .map_err(|error| Trouble::Input(error.into()))?
-        {
+        let (mut before, mut events) = (None, 0);
+        loop {
+            let mut part = match reader.next_part() {
+                Ok(Some(part)) => part,
+                Ok(None) => break,
+                Err(error) => return Err(Trouble::Input(about_stored(error.into(), events))),
+            };
+            if let Some(definition) = &self.definition
+                && !part.rejected.is_empty()
+                && has_fixed_fields(text.format)
+            {
+                let refused = refuse_without_time(definition, path, reader.fields());
+                refused.map_err(Trouble::Input)?;
+            }
+            events += part.events() as u64;
             let position = part.position;
             for rejected in &mut part.rejected {
                 let before = match before {
@@ -429,6 +496,12 @@ impl Follower<'_> {
             let step = rows
                 .next(&mut record)
                 .map_err(|error| Trouble::Input(error.into()))?;
+            if let Some(definition) = &self.definition
+                && number == 1
+            {
+                let names = rows.names().iter().map(String::as_str);
+                refuse_without_time(definition, path, names).map_err(Trouble::Input)?;
+            }
             let row = (&*rows, step, &record);
             if !add_row(ingest, path, row, &mut self.rejects)?
                 || number % 1024 == 0 && self.watch.stopped()
@@ -450,9 +523,9 @@ impl Follower<'_> {
 struct Rest<'a> {
     /// How many lines the file has before those of the input, without those that the input has twice. Asked once, if a line
     /// is rejected.
-    lines_before: &'a mut dyn FnMut() -> Result<i64>,
+    lines_before: &'a mut dyn FnMut() -> Result<i64, Trouble>,
     /// Told how much of the input was read, after each part.
-    tell: &'a mut dyn FnMut(&mut Ingest, u64) -> Result<()>,
+    tell: &'a mut dyn FnMut(&mut Ingest, u64) -> Result<(), Trouble>,
 }
 
 fn known(notes: &BTreeMap<Vec<u8>, Vec<u8>>) -> Positions {
@@ -464,6 +537,24 @@ fn known(notes: &BTreeMap<Vec<u8>, Vec<u8>>) -> Positions {
 
 fn about(path: &Path) -> impl Fn(std::io::Error) -> Failure {
     move |error| Failure::io("cannot read the log file", &error).with("file", shown(path))
+}
+
+fn unreadable(path: &Path) -> impl Fn(std::io::Error) -> Trouble {
+    move |error| Trouble::Input(about(path)(error))
+}
+
+/// Adds how many events were read before a file failed.
+fn about_stored(failure: Failure, events: u64) -> Failure {
+    match events {
+        0 => failure,
+        events => failure.with(
+            "stored",
+            format!(
+                "{} read before this place",
+                counted(events, "event", "events")
+            ),
+        ),
+    }
 }
 
 /// Opens a file; `None` if it is gone.
@@ -482,31 +573,4 @@ fn is_in(file: &Path, directory: &Path) -> bool {
         _ => Path::new("."),
     };
     matches!((folder.canonicalize(), directory.canonicalize()), (Ok(a), Ok(b)) if a == b)
-}
-
-/// The regular files of a directory whose names match one of the patterns, if there are any. Hidden ones, and those that programs are still writing under another name, are left
-/// out.
-fn files_of(directory: &Path, patterns: &[Pattern]) -> Result<BTreeSet<PathBuf>> {
-    let about = |error: std::io::Error| {
-        Failure::io("cannot read the directory", &error)
-            .with("directory", directory.display().to_string())
-    };
-    let mut files = BTreeSet::new();
-    for entry in std::fs::read_dir(directory).map_err(about)? {
-        let entry = entry.map_err(about)?;
-        let name = entry.file_name();
-        let name = name.to_string_lossy();
-        let is_other = !(patterns.is_empty() || patterns.iter().any(|one| one.matches(&name)))
-            || name.starts_with('.')
-            || name.ends_with('~')
-            || [".partial", ".tmp", ".swp"]
-                .iter()
-                .any(|ending| name.ends_with(ending));
-        // Follows symbolic links, which often name the present log.
-        let is_file = std::fs::metadata(entry.path()).is_ok_and(|data| data.is_file());
-        if is_file && !is_other {
-            files.insert(entry.path());
-        }
-    }
-    Ok(files)
 }

@@ -6,10 +6,12 @@ use std::time::Instant;
 
 use ostrakon_cell::ErrorKind;
 use ostrakon_events::{
-    EventStore, EventType, Ingest, IngestOptions, LogPart, Record, RecordSource, Step,
+    EventStore, EventType, Ingest, IngestOptions, LogFormat, LogPart, Record, RecordSource, Step,
+    field_name,
 };
 use serde_json::json;
 
+use super::directory::and_more;
 use super::logs::{Content, Log, Reading, shown};
 use crate::args::{EventsIngestArgs, EventsSource};
 use crate::commands::access::{Absent, Access};
@@ -19,6 +21,9 @@ use crate::import;
 use crate::interrupt::Watch;
 use crate::output::{Output, counted, grouped, seconds};
 use crate::progress::Progress;
+
+/// Fields of a file that a message names.
+const NAMED: usize = 12;
 
 /// Records between two looks at Ctrl-C and at the progress.
 const STEP: u64 = 1024;
@@ -57,6 +62,9 @@ fn add_files(store: &EventStore, args: &EventsIngestArgs) -> Result<(Total, Reje
             Failure::usage("the file of --rejects is one of the files to read")
                 .next("choose another name for the rejected lines"),
         );
+    }
+    if let Some(directory) = args.files.iter().find(|file| file.is_dir()) {
+        return Err(refuse_directory(&args.name, directory));
     }
     let reading = Reading::new(&args.source)?;
     let definition = store.get(&args.name)?;
@@ -104,6 +112,18 @@ fn add_files(store: &EventStore, args: &EventsIngestArgs) -> Result<(Total, Reje
         entries: report.entries,
     };
     Ok((total, rejects))
+}
+
+fn refuse_directory(name: &str, directory: &Path) -> Failure {
+    let error = std::io::Error::from(std::io::ErrorKind::IsADirectory);
+    Failure::io("cannot read the log file", &error)
+        .with("file", shown(directory))
+        .next(format!(
+            "name its files: `ostrakon events ingest {name} {}`; or read all of them, and what is added to them: \
+             `ostrakon events ingest {name} --follow {}`",
+            shown(&directory.join("*")),
+            shown(directory),
+        ))
 }
 
 /// Stores what was read before a file failed, and tells so with the failure. Events are stored once, so that the command can
@@ -261,6 +281,10 @@ fn complain(args: &EventsIngestArgs, report: &Total, rejects: &Rejects) -> Resul
     }
     Err(match (rejects.lines.path(), rejects.shows_at_once) {
         (Some(file), _) => failure.next(format!("{} lists each with its reason", shown(file))),
+        (None, false) if report.events + report.duplicates == 0 => failure.next(
+            "if the log has another format, name it with --format; use --rejects FILE to keep rejected lines with their \
+             reasons",
+        ),
         (None, false) => {
             failure.next("use --rejects FILE to keep rejected lines with their reasons")
         }
@@ -292,9 +316,13 @@ fn read(
             let mut reader = ingest.read_log(&text, input);
             // The input ends once the command is to stop. The complete lines that were read before are kept.
             while let Some(part) = reader.next_part().map_err(about_file)? {
+                if !part.rejected.is_empty() && has_fixed_fields(text.format) {
+                    refuse_without_time(definition, file, reader.fields())?;
+                }
                 add_part(ingest, file, part, rejects)?;
                 goes_on();
             }
+            refuse_without_time(definition, file, reader.fields())?;
             warn_of_another_kind(definition, file, reader.fields());
         }
         Content::Rows(mut rows) => {
@@ -305,6 +333,9 @@ fn read(
                     break;
                 }
                 let step = rows.next(&mut record).map_err(about_file)?;
+                if number == 0 {
+                    refuse_without_time(definition, file, rows.names().iter().map(String::as_str))?;
+                }
                 if !add_row(ingest, file, (&*rows, step, &record), rejects)? {
                     break;
                 }
@@ -313,6 +344,37 @@ fn read(
         }
     }
     Ok(read.get())
+}
+
+/// Whether the fields of a file are known with its first record. Objects of JSON may each have others.
+pub(super) fn has_fixed_fields(format: LogFormat) -> bool {
+    format != LogFormat::Json
+}
+
+/// Refuses a file without the field with the time of events: no line of it is an event, and all of them would be rejected.
+pub(super) fn refuse_without_time<'a>(
+    definition: &EventType,
+    file: &Path,
+    fields: impl Iterator<Item = &'a str>,
+) -> Result<()> {
+    let mut fields: Vec<String> = fields.map(field_name).collect();
+    if fields.is_empty() || fields.contains(&definition.time) {
+        return Ok(());
+    }
+    fields.sort_unstable();
+    let all = fields.len();
+    fields.truncate(NAMED);
+    let (name, time) = (&definition.name, &definition.time);
+    Err(Failure::outcome(format!(
+        "the file has no field `{time}`, which is the time of the type's events, so that no line of it is an event"
+    ))
+    .with("file", shown(file))
+    .with("type", name)
+    .with("fields of the file", and_more(fields, all))
+    .next(format!(
+        "if it is a log of another kind, create a type for it with `ostrakon events create NAME --from FILE`; if another \
+         field has the time, name it with --map FIELD={time}"
+    )))
 }
 
 /// Warns if most fields of a file are not those of the type, which keeps them as text: the file may be a log

@@ -10,7 +10,7 @@ use ostrakon_events::{
 
 use crate::args::EventsSource;
 use crate::failure::{Failure, Result};
-use crate::import::{Consumed, Input, open_input, shown_name};
+use crate::import::{Consumed, Input, about_packing, open_input, shown_name};
 
 /// An open log file.
 pub(super) struct Log {
@@ -93,11 +93,18 @@ impl Reading {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let format = self.format.or_else(|| detect(&name, start));
         format.ok_or_else(|| {
-            Failure::usage(
+            let failure = Failure::usage(
                 "the format is not clear from the name or the first line of the log file",
             )
             .with("file", shown(path))
-            .next("use --format zeek, json, web, squid, syslog, dpkg, csv or tsv")
+            .next(match start.trim_ascii_start().starts_with(b"[") {
+                true => {
+                    "use --format zeek, json, web, squid, syslog, dpkg, csv or tsv; of JSON, one object per line is read, \
+                     which `jq -c '.[]' FILE > NEW` makes of a list"
+                }
+                false => "use --format zeek, json, web, squid, syslog, dpkg, csv or tsv",
+            });
+            about_packing(path, failure)
         })
     }
 

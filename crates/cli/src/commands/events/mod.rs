@@ -1,6 +1,7 @@
 //! `events …`: typed log records with an index and counts.
 
 mod concerned;
+mod directory;
 mod follow;
 mod followed;
 mod form;

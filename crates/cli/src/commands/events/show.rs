@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use ostrakon_events::{Event, Explanation, Outcome, show_time};
 use serde_json::{Value, json};
 
-use crate::output::{BASE64_SUFFIX, counted, escape, escape_part, grouped, with_bytes};
+use crate::output::{BASE64_SUFFIX, counted, escape_label, escape_part, grouped, with_bytes};
 
 /// The most bins of a histogram with those without events between others, as in Python.
 const BINS_MAX: i64 = 100_000;
@@ -17,7 +17,7 @@ const BAR_WIDTH: u64 = 50;
 pub(super) fn event_text(event: &Event, time: &str, fields: &[String]) -> String {
     let mut line = show_time(event.time);
     if !event.label().is_empty() {
-        line.push_str(&format!(" [{}]", escape(event.label())));
+        line.push_str(&format!(" [{}]", escape_label(event.label())));
     }
     let place = |name: &str| fields.iter().position(|field| field == name);
     let is_asked_for = place(time).is_some();

@@ -43,7 +43,10 @@ pub(super) fn create(store: &EventStore, definition: &EventType, out: &mut Outpu
             created.name,
             counted(created.fields.len() as u64, "field", "fields"),
             created.time,
-            indexed.join(" ")
+            match indexed.is_empty() {
+                true => "none".to_owned(),
+                false => indexed.join(" "),
+            }
         )
     })
 }

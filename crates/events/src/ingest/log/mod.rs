@@ -92,6 +92,14 @@ pub struct LogPart {
     pub position: u64,
 }
 
+impl LogPart {
+    /// How many events it has.
+    #[must_use]
+    pub fn events(&self) -> usize {
+        self.parts.iter().map(Part::len).sum()
+    }
+}
+
 /// A line that is not an event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RejectedLine {

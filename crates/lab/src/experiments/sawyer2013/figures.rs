@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use ostrakon_events::Calibration;
+
 use super::super::plan::{Phase, Plan, RequestQuery, RequestStep, RowPlan, Sizes, Writers};
 use super::super::unit::Unit;
 use super::{paper, plots};
@@ -195,8 +197,11 @@ pub(in super::super) fn figure_5(sizes: Sizes) -> Plan {
     }
 }
 
-/// The threshold that the planner measures for itself, last.
+/// The threshold that the planner measures for itself, last. It needs a number of events.
 fn with_calibration(sizes: Sizes, mut rows: Vec<RowPlan>) -> Vec<RowPlan> {
+    if sizes.entries(REQUESTS) < Calibration::EVENTS_MIN {
+        return rows;
+    }
     let queries = vec![RequestQuery::Calibrate];
     rows.push(asking(sizes, "calibration".to_owned(), 0, queries));
     rows

@@ -142,20 +142,12 @@ impl KeyChooser {
     }
 }
 
-/// A share of the requests goes to a share of the records, the first ones.
+/// A share of the requests, from 0 to 1, goes to a share of the records, the first ones.
 pub(in super::super) fn hotspot(
     keys: KeySpace,
     hot_records: f64,
     hot_requests: f64,
 ) -> Result<KeyChooser> {
-    let share = |value: f64| {
-        if (0.0..=1.0).contains(&value) {
-            value
-        } else {
-            0.0
-        }
-    };
-    let (hot_records, hot_requests) = (share(hot_records), share(hot_requests));
     let hot = (keys.count as f64 * hot_records) as i64;
     if (hot == 0 && hot_requests > 0.0) || (hot == keys.count && hot_requests < 1.0) {
         return Err(Error::invalid(

@@ -82,6 +82,7 @@ pub(in super::super) fn read_histogram(file: &Path) -> Result<LengthGenerator> {
             "the histogram of field lengths cannot be read",
         )
         .with("file", file.display())
+        .with("property", "fieldlengthhistogram")
         .with_source(error)
     })?;
     Histogram::parse(&text)
