@@ -43,12 +43,13 @@ demo: ## build, then in four minutes: labels, ingest, kill -9, verify, events, a
 test: ## everything a change must pass: format, lints, tests (a real Accumulo too), benchmarks run tiny, documentation, Python
 	@scripts/setup test
 	$(CARGO) fmt --check
-	$(LINTED) scripts/watched 60 $(CARGO) test
-	$(LINTED) $(CARGO) test --bench '*'
-	$(CARGO) clippy -p ostrakon --no-default-features --features jemalloc -- -D warnings
 	rustfmt --check --edition 2024 fuzz/fuzz_targets/*.rs
-	$(CARGO) clippy $(FUZZ) -- -D warnings
-	@$(MAKE) --no-print-directory packages
+	$(LINTED) CARGO="$(CARGO)" $(or $(PYTHON),python3) scripts/tests 60 \
+		"$(CARGO) test --doc" \
+		"$(CARGO) test --bench '*'" \
+		"$(CARGO) clippy -p ostrakon --no-default-features --features jemalloc -- -D warnings" \
+		"$(CARGO) clippy $(FUZZ) -- -D warnings" \
+		"$(MAKE) --no-print-directory packages"
 	@$(LINTED) $(MAKE) --no-print-directory test-python
 
 quick: ## for daily work, in two minutes after a change: format, lints, unit tests of the libraries, the repository's rules

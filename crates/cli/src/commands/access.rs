@@ -244,7 +244,9 @@ impl Access {
         }
         let there = self.directory().is_ok_and(Path::exists);
         if failure.is_kind(ErrorKind::ReadOnly) && !self.is_read_only() && there {
-            return Some("use --read-only to read a store that you cannot write to");
+            return Some(
+                "make the directory writable for what writes, or copy the store; with --read-only, what only reads works",
+            );
         }
         if failure.is_kind(ErrorKind::Corruption) {
             // Without the catalog nothing can be read; without a part of the log, everything else can.

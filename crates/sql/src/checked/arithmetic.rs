@@ -1,4 +1,4 @@
-//! Arithmetic of integers and of floating-point numbers. The query engine computes `+`, `-` (also of one value) and `*` of
+//! Arithmetic of integers, decimals and floating-point numbers. The query engine computes `+`, `-` (also of one value) and `*` of
 //! integers modulo 2^64; a rule replaces them by functions that fail. The functions take rows of operators, also of
 //! floating-point numbers. All NaNs that are computed are the one that is greater than all numbers.
 
@@ -19,6 +19,7 @@ use datafusion::logical_expr::{
 use datafusion::optimizer::AnalyzerRule;
 use datafusion::physical_expr_common::datum::apply;
 
+use super::digits;
 use super::expressions::change_each;
 use super::floats::{one_nan, with_one_nan};
 
@@ -152,6 +153,9 @@ fn row(expr: Expr, schema: &DFSchema) -> Result<(Expr, Option<DataType>)> {
                 let right = Box::new(right);
                 value = Expr::BinaryExpr(BinaryExpr { left, op, right });
                 kind = value.get_type(schema).ok();
+                if let Some(kind) = &kind {
+                    value = digits::checked(value, kind);
+                }
             }
         }
     }

@@ -8,14 +8,16 @@
 use std::sync::Arc;
 
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
-use datafusion::common::{DFSchema, DFSchemaRef, FunctionalDependencies, Result};
+use datafusion::common::{
+    DFSchema, DFSchemaRef, FunctionalDependencies, Result, TableReference, plan_err,
+};
 use datafusion::logical_expr::planner::{
     PlannedRelation, RelationPlanner, RelationPlannerContext, RelationPlanning,
 };
-use datafusion::logical_expr::{Distinct, LogicalPlan};
+use datafusion::logical_expr::{Distinct, Expr, LogicalPlan, LogicalPlanBuilder};
 use datafusion::optimizer::OptimizerConfig;
 use datafusion::sql::sqlparser::ast::{
-    TableFactor, TableSample, TableSampleKind, TableSampleModifier,
+    TableAlias, TableFactor, TableSample, TableSampleKind, TableSampleModifier,
 };
 
 use super::rules::Rule;
@@ -103,7 +105,7 @@ fn own(mut plan: LogicalPlan) -> Result<LogicalPlan> {
     Ok(plan)
 }
 
-/// Plans the relations of FROM as the engine does, without dependencies.
+/// Plans the relations of FROM as the engine does, without dependencies, and with the names of their aliases.
 #[derive(Debug)]
 pub(crate) struct PlainRelations;
 
@@ -116,11 +118,57 @@ impl RelationPlanner for PlainRelations {
         if !mark(&mut relation) {
             return Ok(RelationPlanning::Original(Box::new(relation)));
         }
-        let plan = shown(context.plan(relation)?)?;
+        let alias = take_alias(&mut relation);
+        let mut plan = context.plan(relation)?;
+        if let Some(alias) = alias {
+            plan = named(plan, alias, context)?;
+        }
+        let plan = shown(plan)?;
         Ok(RelationPlanning::Planned(Box::new(PlannedRelation::new(
             plan, None,
         ))))
     }
+}
+
+/// Takes the alias of a relation if it has names of columns, as in `t(a, b)`.
+fn take_alias(relation: &mut TableFactor) -> Option<TableAlias> {
+    match relation {
+        TableFactor::Derived { alias, .. } | TableFactor::Table { alias, .. } => {
+            alias.take_if(|alias| !alias.columns.is_empty())
+        }
+        _ => None,
+    }
+}
+
+/// Names the first columns of a relation. The others keep their names; the engine refuses an alias with fewer names than
+/// columns.
+fn named(
+    plan: LogicalPlan,
+    alias: TableAlias,
+    context: &dyn RelationPlannerContext,
+) -> Result<LogicalPlan> {
+    let columns = plan.schema().columns();
+    if alias.columns.len() > columns.len() {
+        return plan_err!(
+            "the alias {} has {} names, and the relation {} columns",
+            alias.name,
+            alias.columns.len(),
+            columns.len()
+        );
+    }
+    let mut names = alias.columns.into_iter();
+    let columns = columns.into_iter().map(|column| {
+        let name = match names.next() {
+            Some(name) => context.normalize_ident(name.name),
+            None => column.name.clone(),
+        };
+        Expr::Column(column).alias(name)
+    });
+    let relation = TableReference::bare(context.normalize_ident(alias.name));
+    LogicalPlanBuilder::from(plan)
+        .project(columns.collect::<Vec<_>>())?
+        .alias(relation)?
+        .build()
 }
 
 /// Marks a query or a name, which may be that of a query, if it is not marked. The engine gives a relation to the first

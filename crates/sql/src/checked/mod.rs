@@ -8,12 +8,13 @@ mod arrays;
 mod between;
 mod cast_of;
 mod conditions;
+mod correlation;
 mod date_bin;
 mod date_part;
 mod date_trunc;
 mod dates;
 mod dependencies;
-mod distinct_sum;
+mod digits;
 mod empty;
 mod empty_sorts;
 mod equalities;
@@ -77,7 +78,8 @@ pub(crate) fn register(context: &SessionContext, limit: usize, has_own_nulls: Ha
     context.add_analyzer_rule(Arc::new(empty::EmptySubqueries));
     context.add_analyzer_rule(Arc::new(varying_lists::VARYING_LISTS));
     context.add_analyzer_rule(Arc::new(floats::FloatKeys));
-    context.add_analyzer_rule(Arc::new(windows::WINDOW_FUNCTIONS));
+    let pool = Arc::clone(&context.runtime_env().memory_pool);
+    context.add_analyzer_rule(Arc::new(windows::WindowFunctions::new(pool)));
     context.add_optimizer_rule(Arc::new(empty_sorts::EmptySorts));
     context.add_optimizer_rule(Arc::new(windows::SeparateWindows));
     context.add_optimizer_rule(Arc::new(equalities::HiddenEqualities));
@@ -85,6 +87,7 @@ pub(crate) fn register(context: &SessionContext, limit: usize, has_own_nulls: Ha
     context.add_optimizer_rule(Arc::new(one_way::OneWay));
     context.add_optimizer_rule(Arc::new(null_keys::NullKeys::new()));
     context.register_udaf(AggregateUDF::from(sum::CheckedSum::new()));
+    context.register_udaf(AggregateUDF::from(correlation::Corr::new()));
     context.register_udaf(AggregateUDF::from(regr_r2::RegrR2::new()));
     for extreme in extremes::Extreme::both() {
         context.register_udaf(extreme);

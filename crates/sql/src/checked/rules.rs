@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use datafusion::common::Result;
-use datafusion::common::tree_node::{Transformed, TreeNodeRecursion};
-use datafusion::logical_expr::LogicalPlan;
+use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
+use datafusion::logical_expr::expr_rewriter::NamePreserver;
+use datafusion::logical_expr::{Expr, LogicalPlan, Projection};
 use datafusion::optimizer::analyzer::Analyzer;
 use datafusion::optimizer::optimizer::{ApplyOrder, Optimizer};
 use datafusion::optimizer::{AnalyzerRule, OptimizerConfig, OptimizerRule};
@@ -38,6 +39,8 @@ pub(crate) fn optimizer_rules() -> Vec<Rule> {
     let rules = Optimizer::new().rules.into_iter();
     let rules = rules.map(|rule| {
         let rewrite: Rewrite = match rule.name() {
+            "rewrite_set_comparison" => with_names,
+            "propagate_empty_relation" => with_columns_of_union,
             "simplify_expressions" => simplify,
             "push_down_filter" => push_down,
             "decorrelate_predicate_subquery" => mark,
@@ -67,6 +70,62 @@ fn or_as_it_is(
     }
     let rewritten = rule.rewrite(plan.clone(), config);
     Ok(rewritten.unwrap_or_else(|_| Transformed::no(plan)))
+}
+
+/// Applies a rule that writes ANY and ALL as other expressions, to nodes that have them. Those above find the columns by
+/// their names.
+fn with_names(
+    rule: &Rule,
+    plan: LogicalPlan,
+    config: &dyn OptimizerConfig,
+) -> Result<Transformed<LogicalPlan>> {
+    plan.transform_up_with_subqueries(|node| {
+        let (preserver, mut names, mut is_found) = (NamePreserver::new(&node), Vec::new(), false);
+        node.apply_expressions(|expr| {
+            names.push(preserver.save(expr));
+            is_found |= expr.exists(|part| Ok(matches!(part, Expr::SetComparison(_))))?;
+            Ok(TreeNodeRecursion::Continue)
+        })?;
+        if !is_found {
+            return Ok(Transformed::no(node));
+        }
+        let mut names = names.into_iter();
+        let named = rule.rewrite(node, config)?.data.map_expressions(|expr| {
+            Ok(Transformed::yes(match names.next() {
+                Some(name) => name.restore(expr),
+                None => expr,
+            }))
+        })?;
+        named.map_data(LogicalPlan::recompute_schema)
+    })
+}
+
+/// Applies a rule that leaves out the parts of a union without rows. Of one that is left, it looks for columns with the
+/// names of the union.
+fn with_columns_of_union(
+    rule: &Rule,
+    plan: LogicalPlan,
+    config: &dyn OptimizerConfig,
+) -> Result<Transformed<LogicalPlan>> {
+    let LogicalPlan::Union(union) = &plan else {
+        return rule.rewrite(plan, config);
+    };
+    let is_empty = |input: &LogicalPlan| matches!(input, LogicalPlan::EmptyRelation(empty) if !empty.produce_one_row);
+    let mut left = union.inputs.iter().filter(|input| !is_empty(input));
+    let (Some(only), None) = (left.next(), left.next()) else {
+        return rule.rewrite(plan, config);
+    };
+    if union.inputs.len() == 1 {
+        return rule.rewrite(plan, config);
+    }
+    let columns = only.schema().columns().into_iter();
+    let columns = columns
+        .zip(union.schema.iter())
+        .map(|(column, (relation, field))| {
+            Expr::Column(column).alias_qualified(relation.cloned(), field.name())
+        });
+    let columns = Projection::try_new(columns.collect(), Arc::clone(only))?;
+    Ok(Transformed::yes(LogicalPlan::Projection(columns)))
 }
 
 /// Applies a rule that does not go on below what it has changed, if the plan has subqueries. What it leaves out there is
@@ -157,7 +216,7 @@ mod tests {
                 .iter()
                 .filter(|rule| wrapped(rule))
                 .count(),
-            11
+            13
         );
     }
 }

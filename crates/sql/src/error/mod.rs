@@ -55,9 +55,10 @@ fn of_data(reason: String) -> Error {
     if is_disk_full(&reason) {
         return disk_full(&reason);
     }
+    let better = reasons::of_value(&reason).map(str::to_owned);
     Error::invalid("the query failed on a value")
         .with("data", "a value")
-        .with("reason", plain(&reason))
+        .with("reason", better.unwrap_or_else(|| plain(&reason)))
 }
 
 /// Whether this is said of a full disk, and not of a value that says so.
@@ -163,7 +164,10 @@ fn described(error: &DataFusionError) -> Error {
         DataFusionError::SQL(parser, _) => {
             let reason = parser.to_string();
             let reason = reason.strip_prefix(PARSER).unwrap_or(&reason);
-            Error::invalid("the statement is not valid SQL").with("reason", reason)
+            match reasons::of_syntax(reason) {
+                Some(advice) => Error::new(ErrorKind::Unsupported, advice),
+                None => Error::invalid("the statement is not valid SQL").with("reason", reason),
+            }
         }
         DataFusionError::IoError(_) | DataFusionError::ObjectStore(_) => {
             Error::new(ErrorKind::Io, "a file could not be read").with("reason", reason)

@@ -49,6 +49,22 @@ pub(super) fn of_gap(reason: &str) -> Option<String> {
     about_type(reason).or_else(|| instead(reason).map(str::to_owned))
 }
 
+/// What to say of a clause that the parser does not know. It knows `* EXCLUDE (a)`.
+pub(super) fn of_syntax(reason: &str) -> Option<&'static str> {
+    reason.contains("found: EXCLUDE").then_some(
+        "EXCLUDE in the frame of a window is not supported: combine the frame before the row with the one after it, as in \
+         coalesce(sum(x) OVER (ORDER BY k ROWS BETWEEN 3 PRECEDING AND 1 PRECEDING), 0) + \
+         coalesce(sum(x) OVER (ORDER BY k ROWS BETWEEN 1 FOLLOWING AND 3 FOLLOWING), 0)",
+    )
+}
+
+/// What to say of a value.
+pub(super) fn of_value(reason: &str) -> Option<&'static str> {
+    reason.contains("Arithmetic Overflow in AvgAccumulator").then_some(
+        "an average of DECIMAL has more than 38 digits, of which four are added after the point: cast the values to DOUBLE",
+    )
+}
+
 fn instead(reason: &str) -> Option<&'static str> {
     let known = INSTEAD.iter().find(|(part, _)| reason.contains(part));
     known.map(|(_, text)| *text)
@@ -75,7 +91,8 @@ fn about_subquery(reason: &str) -> Option<&'static str> {
     if reason.contains("Correlated scalar subquery can only be used") {
         return Some(
             "a query as a value that names columns of the outer query can stand in WHERE, HAVING and the list of SELECT, and \
-             not in ON: move the condition to WHERE, or write a join",
+             not in ON or inside of a window function: move the condition to WHERE, compute the value in a query in FROM, or \
+             write a join",
         );
     }
     let is_made_up = MADE_UP.iter().any(|name| reason.contains(name));

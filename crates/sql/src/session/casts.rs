@@ -217,7 +217,7 @@ impl Groups {
 }
 
 /// The expressions of a key, which may be a grouping set.
-fn parts(key: &Expr) -> Vec<&Expr> {
+pub(super) fn parts(key: &Expr) -> Vec<&Expr> {
     match key {
         Expr::Rollup(sets) | Expr::Cube(sets) | Expr::GroupingSets(sets) => {
             sets.iter().flatten().collect()
@@ -227,7 +227,7 @@ fn parts(key: &Expr) -> Vec<&Expr> {
 }
 
 /// The column that a key names by its number or its alias; otherwise the key.
-fn named_by<'a>(key: &'a Expr, items: &'a [SelectItem]) -> Option<&'a Expr> {
+pub(super) fn named_by<'a>(key: &'a Expr, items: &'a [SelectItem]) -> Option<&'a Expr> {
     let of = |item: &'a SelectItem| match item {
         SelectItem::UnnamedExpr(expr) | SelectItem::ExprWithAlias { expr, .. } => Some(expr),
         _ => None,
@@ -309,7 +309,8 @@ fn names_in(cast: &Expr) -> Option<Vec<String>> {
     (!names.is_empty()).then_some(names)
 }
 
-fn call(cast: Expr, kind: String) -> Expr {
+/// The call that names an expression.
+pub(super) fn call(cast: Expr, kind: String) -> Expr {
     let argument = |expr| FunctionArg::Unnamed(FunctionArgExpr::Expr(expr));
     let kind = Expr::value(Value::SingleQuotedString(kind));
     Expr::Function(Function {

@@ -8,6 +8,8 @@ use datafusion::sql::sqlparser::ast::{
 };
 use ostrakon_cell::{Error, ErrorKind, Result};
 
+use super::frame_bounds;
+
 /// Functions whose results are moments, although their types have no zone.
 const MOMENTS: [&str; 8] = [
     "current_timestamp",
@@ -45,7 +47,7 @@ const ALL: RangeInclusive<usize> = 0..=usize::MAX;
 /// Refuses an expression that is not understood as in other systems.
 ///
 /// # Errors
-/// `a ^ b`, which is a power in some systems, and exclusive or in the engine; a pattern of times that has no `%`.
+/// `a ^ b`, which is a power in some systems, and exclusive or in the engine; a pattern of times that has no `%`; `lag(a, b)`.
 pub(super) fn check(expr: &Expr) -> Result<()> {
     match expr {
         Expr::BinaryOp {
@@ -55,7 +57,10 @@ pub(super) fn check(expr: &Expr) -> Result<()> {
             ErrorKind::Unsupported,
             "`^` is a power in some systems, and exclusive or in others: write power(a, b), or (a | b) - (a & b)",
         )),
-        Expr::Function(call) => check_pattern(call),
+        Expr::Function(call) => {
+            frame_bounds::check_offsets(call)?;
+            check_pattern(call)
+        }
         _ => Ok(()),
     }
 }
@@ -129,11 +134,12 @@ fn check_pattern(call: &Function) -> Result<()> {
 /// Writes expressions as the engine understands them, once columns have their names.
 ///
 /// * `LIKE p ESCAPE 'c'` becomes a pattern with the engine's character, which is the backslash.
+/// * An interval in a frame is quoted.
 /// * `AT TIME ZONE` of a moment converts it to the zone. The engine's moments have no zone, and it would take their time in
 ///   UTC for one of the zone.
 ///
 /// # Errors
-/// `ESCAPE` with something else than a character, or with a pattern that is not a constant.
+/// `ESCAPE` with something else than a character, or with a pattern that is not a constant; an offset of a frame that is not.
 pub(super) fn rewrite(statement: &mut impl VisitMut) -> Result<()> {
     let rewritten = visit_expressions_mut(statement, |expr| {
         match expr {
@@ -154,6 +160,11 @@ pub(super) fn rewrite(statement: &mut impl VisitMut) -> Result<()> {
                 }
             }
             Expr::AtTimeZone { timestamp, .. } => convert(timestamp),
+            Expr::Function(call) => {
+                if let Err(error) = frame_bounds::quote_intervals(call) {
+                    return ControlFlow::Break(error);
+                }
+            }
             _ => {}
         }
         ControlFlow::Continue(())

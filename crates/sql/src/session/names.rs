@@ -191,6 +191,55 @@ pub(super) fn name_as_written(query: &mut Query) {
     }
 }
 
+/// Names the computed columns in the second parts of set operations by their texts. The engine gives them the names of the
+/// first part's columns, which other columns of the second part may have.
+pub(super) fn name_operands(body: &mut SetExpr) {
+    let mut parts = vec![body];
+    while let Some(part) = parts.pop() {
+        let SetExpr::SetOperation {
+            left,
+            right,
+            set_quantifier,
+            ..
+        } = part
+        else {
+            continue;
+        };
+        // The engine does not rename an only column.
+        if !is_by_name(*set_quantifier)
+            && let Some(select) = first_select(right)
+            && select.projection.len() > 1
+        {
+            name_computed(select);
+        }
+        parts.extend([&mut **left, &mut **right]);
+    }
+}
+
+fn name_computed(select: &mut Select) {
+    let mut taken: HashSet<String> = select.projection.iter().filter_map(name).collect();
+    for item in &mut select.projection {
+        if let SelectItem::UnnamedExpr(expr) = item
+            && column_name(expr).is_none()
+            && !is_parameter(expr)
+        {
+            // Not the name of a column, which may be hidden in `*`.
+            let mut text = format!("{expr} ");
+            while !taken.insert(text.clone()) {
+                text.push('\'');
+            }
+            *item = named(expr.clone(), text);
+        }
+    }
+}
+
+fn is_by_name(quantifier: SetQuantifier) -> bool {
+    matches!(
+        quantifier,
+        SetQuantifier::ByName | SetQuantifier::AllByName | SetQuantifier::DistinctByName
+    )
+}
+
 /// The part of a query that names its columns: of set operations the first one, unless names say which columns belong
 /// together.
 fn first_select(mut body: &mut SetExpr) -> Option<&mut Select> {
@@ -202,13 +251,7 @@ fn first_select(mut body: &mut SetExpr) -> Option<&mut Select> {
                 left,
                 set_quantifier,
                 ..
-            } if !matches!(
-                set_quantifier,
-                SetQuantifier::ByName | SetQuantifier::AllByName | SetQuantifier::DistinctByName
-            ) =>
-            {
-                body = left;
-            }
+            } if !is_by_name(*set_quantifier) => body = left,
             _ => return None,
         }
     }

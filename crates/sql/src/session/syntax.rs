@@ -12,7 +12,9 @@ use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::tokenizer::{Token, Tokenizer};
 use ostrakon_cell::{Error, ErrorKind, Result};
 
-use super::{casts, dialect, distinct, fetch, file_calls, ignored, names, windows};
+use super::{
+    casts, dialect, distinct, fetch, file_calls, group_queries, ignored, names, shadows, windows,
+};
 
 /// The deepest expression. Plans are walked by recursion, and a stack that overflows ends the process.
 const DEPTH_MAX: usize = 500;
@@ -53,6 +55,7 @@ fn correct_ast(ast: &mut Ast) -> Result<()> {
     if let ControlFlow::Break(error) = ast.visit(&mut correction) {
         return Err(error);
     }
+    shadows::rename(ast);
     match ast {
         Ast::Query(query) => names::name_as_written(query),
         // The names of the new table's columns.
@@ -73,7 +76,9 @@ fn correct_ast(ast: &mut Ast) -> Result<()> {
     windows::write_out(ast)?;
     file_calls::name_files(ast)?;
     dialect::rewrite(ast)?;
-    casts::name_groups(ast)
+    casts::name_groups(ast)?;
+    group_queries::tell_apart(ast);
+    Ok(())
 }
 
 struct Correction {
@@ -124,6 +129,7 @@ impl VisitorMut for Correction {
         if let Err(error) = fetch::as_limit(query) {
             return ControlFlow::Break(error);
         }
+        names::name_operands(&mut query.body);
         names::sort_distinct_by_names(query);
         names::name_casts(query);
         or_break(ignored::check_query(query))

@@ -21,4 +21,5 @@ mod records;
 mod relations;
 mod slt;
 mod statistics;
+mod window_memory;
 mod zones;

@@ -59,6 +59,45 @@ fn sorts_and_groups_spill_with_little_memory() {
     }
 }
 
+/// What cannot spill counts, too: the side of a join that is kept, and what aggregates without groups keep.
+#[test]
+fn joins_and_aggregates_that_cannot_spill_fail() {
+    let source = store();
+    let options = SqlOptions {
+        threads: 1,
+        memory_bytes: 8 << 20,
+        ..SqlOptions::default()
+    };
+    let small = SqlSession::new(source.clone(), Authorizations::default(), options).unwrap();
+    let many = "(SELECT value AS k, repeat('x', 80) || value AS v FROM range(200000))";
+    for query in [
+        format!("SELECT count(a.v || b.v) FROM {many} a CROSS JOIN {many} b"),
+        format!("SELECT count(a.v || b.v) FROM {many} a JOIN {many} b ON a.k = b.k"),
+        format!("SELECT count(a.v) FROM {many} a FULL JOIN {many} b ON a.v = b.v AND a.k < b.k"),
+        format!("SELECT count(DISTINCT k), count(DISTINCT v) FROM {many} a"),
+        format!("SELECT length(string_agg(v, ',')) FROM {many} a"),
+        format!("SELECT array_agg(v) FROM {many} a"),
+        format!(
+            "SELECT median(k), median(k + 1), median(k * 2), median(-k), median(k % 7), median(k % 8) FROM {many} a"
+        ),
+        format!(
+            "SELECT percentile_cont(k, 0.3), median(k), percentile_cont(k + 1, 0.3), median(k + 1), percentile_cont(-k, 0.3), median(k % 7) FROM {many} a"
+        ),
+    ] {
+        let error = try_rows(&small, &query).expect_err(&query).to_string();
+        assert!(error.contains("needs more memory"), "{query}: {error}");
+    }
+    // Parts of one side are kept, and the other side is read for each of them.
+    let (a, b) = (many, "(SELECT value AS k FROM range(3))");
+    let query = format!("SELECT count(a.v || b.k) FROM {a} a JOIN {b} b ON a.k < b.k");
+    assert_eq!(rows(&small, &query), ["3"]);
+    // A sketch, and the extremes, have one size.
+    let query = format!(
+        "SELECT approx_distinct(v) > 150000, max(k), approx_median(k) > 90000 FROM {many} a"
+    );
+    assert_eq!(rows(&small, &query), ["true|199999|true"]);
+}
+
 /// Allocations that fail end the process, so none depends on a number in a statement alone.
 #[test]
 fn functions_return_a_share_of_the_memory_at_most() {

@@ -16,11 +16,12 @@ use datafusion::physical_plan::joins::{
 };
 use datafusion::physical_plan::metrics::MetricsSet;
 use datafusion::physical_plan::sorts::sort_preserving_merge::SortPreservingMergeExec;
-use datafusion::physical_plan::windows::{BoundedWindowAggExec, WindowAggExec};
 use datafusion::physical_plan::{
     DisplayAs, DisplayFormatType, ExecutionPlan, ExecutionPlanProperties, PlanProperties,
     SendableRecordBatchStream,
 };
+
+use crate::checked::windows::counted;
 
 /// A node that says what is true of its rows. It is shown as the one that was planned.
 #[derive(Debug)]
@@ -52,8 +53,8 @@ impl Corrected {
             let nothing = EquivalenceProperties::new(node.schema());
             return Ok(Some(Self::new(node, nothing)));
         }
-        if node.is::<BoundedWindowAggExec>() || node.is::<WindowAggExec>() {
-            return Self::of_window(node);
+        if let Some(window) = counted(node) {
+            return Self::of_window(&window);
         }
         match join_type_of(node) {
             Some(join_type) => Self::of_join(node, join_type),

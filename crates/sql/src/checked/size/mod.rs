@@ -149,7 +149,7 @@ impl LimitedSizes {
 }
 
 /// The error of a call that would return too much.
-fn too_large(function: &str, bytes: u64, limit: usize) -> DataFusionError {
+pub(super) fn too_large(function: &str, bytes: u64, limit: usize) -> DataFusionError {
     DataFusionError::ResourcesExhausted(format!(
         "`{function}` would return {bytes} bytes for one batch of rows; the limit is {limit}, a quarter of the memory of \
          the session"

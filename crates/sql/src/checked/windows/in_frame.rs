@@ -170,7 +170,7 @@ fn no_state<T>() -> Result<T> {
     internal_err!("the aggregate of a frame is not computed in parts")
 }
 
-fn count_of(values: &[ArrayRef]) -> usize {
+pub(super) fn count_of(values: &[ArrayRef]) -> usize {
     values.first().map_or(0, Array::len)
 }
 
@@ -178,22 +178,25 @@ fn size_of_row(row: &[ScalarValue]) -> usize {
     row.iter().map(ScalarValue::size).sum()
 }
 
-/// Copies the rows: a slice of an array would keep all of the array.
 fn push_rows(rows: &mut VecDeque<Vec<ScalarValue>>, values: &[ArrayRef]) -> Result<()> {
-    let count = count_of(values);
-    for at in 0..count {
-        let row = values.iter().map(|array| {
-            let mut value = ScalarValue::try_from_array(array, at)?;
-            value.compact();
-            Ok(value)
-        });
-        rows.push_back(row.collect::<Result<_>>()?);
+    for at in 0..count_of(values) {
+        rows.push_back(row(values, at)?);
     }
     Ok(())
 }
 
+/// Copies a row: a slice of an array would keep all of the array.
+pub(super) fn row(values: &[ArrayRef], at: usize) -> Result<Vec<ScalarValue>> {
+    let row = values.iter().map(|array| {
+        let mut value = ScalarValue::try_from_array(array, at)?;
+        value.compact();
+        Ok(value)
+    });
+    row.collect()
+}
+
 /// At least one row, as an array for each column.
-fn arrays(rows: &[Vec<ScalarValue>]) -> Result<Vec<ArrayRef>> {
+pub(super) fn arrays(rows: &[Vec<ScalarValue>]) -> Result<Vec<ArrayRef>> {
     let columns = rows.first().map_or(0, Vec::len);
     let column = |at: usize| {
         let values = rows.iter().filter_map(|row| row.get(at).cloned());

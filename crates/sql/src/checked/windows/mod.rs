@@ -1,53 +1,94 @@
-//! Window functions that the engine computes wrongly, or refuses.
+//! Window functions that the engine computes wrongly, refuses, or computes in memory that it does not count.
 
+mod distinct;
+mod empty;
 mod in_frame;
+mod median;
+mod memory;
 mod moving;
 mod ranges;
 mod separate;
 mod spans;
 mod whole;
 
-use datafusion::common::DFSchema;
+use std::fmt;
+use std::sync::Arc;
+
+use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::Transformed;
+use datafusion::common::{DFSchema, Result};
+use datafusion::execution::memory_pool::MemoryPool;
 use datafusion::logical_expr::expr::{NullTreatment, WindowFunction};
-use datafusion::logical_expr::{Expr, WindowFunctionDefinition};
+use datafusion::logical_expr::utils::merge_schema;
+use datafusion::logical_expr::{Expr, LogicalPlan, WindowFunctionDefinition};
+use datafusion::optimizer::AnalyzerRule;
 
-use super::expressions::ExpressionRule;
+use super::expressions::replace_in;
 
+pub(super) use memory::counted;
 pub(super) use ranges::RANGE_KEYS;
 pub(super) use separate::SeparateWindows;
 
 /// Replaces such functions, once the engine has made the types equal.
-pub(super) const WINDOW_FUNCTIONS: ExpressionRule = ExpressionRule {
-    name: "window_functions",
-    replace: |expr, schema| {
+pub(super) struct WindowFunctions {
+    pool: Arc<dyn MemoryPool>,
+}
+
+impl WindowFunctions {
+    /// The functions count their memory in the pool.
+    pub(super) fn new(pool: Arc<dyn MemoryPool>) -> Self {
+        Self { pool }
+    }
+
+    fn replace(&self, expr: Expr, schema: &DFSchema) -> Transformed<Expr> {
         let Expr::WindowFunction(mut function) = expr else {
-            return Ok(Transformed::no(expr));
+            return Transformed::no(expr);
         };
-        let replaced = replaced(&function, schema);
+        let replaced = self.replaced(&function, schema);
         let is_replaced = replaced.is_some();
         if let Some(replaced) = replaced {
             function.fun = replaced;
         }
-        Ok(Transformed::new_transformed(
-            Expr::WindowFunction(function),
-            is_replaced,
-        ))
-    },
-};
+        Transformed::new_transformed(Expr::WindowFunction(function), is_replaced)
+    }
 
-fn replaced(function: &WindowFunction, schema: &DFSchema) -> Option<WindowFunctionDefinition> {
-    let params = &function.params;
-    match &function.fun {
-        WindowFunctionDefinition::AggregateUDF(aggregate) => {
-            moving::for_moving_frames(aggregate, params, schema)
-                .map(WindowFunctionDefinition::AggregateUDF)
+    fn replaced(
+        &self,
+        function: &WindowFunction,
+        schema: &DFSchema,
+    ) -> Option<WindowFunctionDefinition> {
+        let params = &function.params;
+        match &function.fun {
+            WindowFunctionDefinition::AggregateUDF(aggregate) => {
+                moving::for_windows(aggregate, params, schema, &self.pool)
+                    .map(WindowFunctionDefinition::AggregateUDF)
+            }
+            WindowFunctionDefinition::WindowUDF(window) => {
+                let ignores_nulls = params.null_treatment == Some(NullTreatment::IgnoreNulls);
+                (ignores_nulls && matches!(window.name(), "lag" | "lead"))
+                    .then(|| whole::over_partitions(window))?
+                    .map(WindowFunctionDefinition::WindowUDF)
+            }
         }
-        WindowFunctionDefinition::WindowUDF(window) => {
-            let ignores_nulls = params.null_treatment == Some(NullTreatment::IgnoreNulls);
-            (ignores_nulls && matches!(window.name(), "lag" | "lead"))
-                .then(|| whole::over_partitions(window))?
-                .map(WindowFunctionDefinition::WindowUDF)
-        }
+    }
+}
+
+impl AnalyzerRule for WindowFunctions {
+    fn name(&self) -> &'static str {
+        "window_functions"
+    }
+
+    fn analyze(&self, plan: LogicalPlan, _: &ConfigOptions) -> Result<LogicalPlan> {
+        let changed = plan.transform_up_with_subqueries(|plan| {
+            let schema = merge_schema(&plan.inputs());
+            replace_in(plan, |expr| Ok(self.replace(expr, &schema)))
+        })?;
+        Ok(changed.data)
+    }
+}
+
+impl fmt::Debug for WindowFunctions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("WindowFunctions").finish_non_exhaustive()
     }
 }

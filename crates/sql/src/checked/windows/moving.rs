@@ -8,10 +8,12 @@
 //! The engine also reverses the order of a window, and with it the frame, if the rows come in the other order. A frame that
 //! only grows would move then, so these aggregates are not reversed.
 
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use datafusion::arrow::datatypes::{DataType, FieldRef, Schema};
 use datafusion::common::{DFSchema, Result, ScalarValue};
+use datafusion::execution::memory_pool::MemoryPool;
 use datafusion::logical_expr::expr::WindowFunctionParams;
 use datafusion::logical_expr::function::{AccumulatorArgs, StateFieldsArgs};
 use datafusion::logical_expr::utils::AggregateOrderSensitivity;
@@ -20,25 +22,60 @@ use datafusion::logical_expr::{
 };
 use datafusion::physical_expr::{PhysicalExpr, PhysicalSortExpr};
 
+use super::distinct::DistinctRows;
 use super::in_frame::{Recomputed, TwoStacks};
+use super::median::MovingMedian;
+use super::memory::kept::{Kept, Measure};
+use super::memory::results::{CountedResults, may_be_long};
 
-/// The aggregate for frames that move; `None` if the engine's is exact for those of the function.
-pub(super) fn for_moving_frames(
+/// The aggregate for windows, which counts what it keeps; `None` if the engine's is exact for the frames of the function,
+/// and keeps one value.
+pub(super) fn for_windows(
     aggregate: &Arc<AggregateUDF>,
     params: &WindowFunctionParams,
     schema: &DFSchema,
+    pool: &Arc<dyn MemoryPool>,
 ) -> Option<Arc<AggregateUDF>> {
+    if aggregate.inner().downcast_ref::<InWindow>().is_some() {
+        return None;
+    }
+    let name = aggregate.name();
     let frame = &params.window_frame;
     // Of all rows, in any order if that has no effect.
     let is_whole = frame.start_bound.is_unbounded() && frame.end_bound.is_unbounded();
-    let is_whole = is_whole && !depends_on_order(aggregate.name());
-    let is_replaced = aggregate.inner().downcast_ref::<Moving>().is_some();
-    if is_whole || is_replaced || is_exact(aggregate.name(), params, schema) {
+    let is_exact = (is_whole && !depends_on_order(name)) || is_exact(name, params, schema);
+    let keeps_one = match is_whole {
+        true => !grows(name),
+        false => matches!(name, "count" | "sum"),
+    };
+    if is_exact && keeps_one && !params.distinct && !has_long_results(aggregate, params, schema) {
         return None;
     }
-    Some(Arc::new(AggregateUDF::from(Moving {
+    Some(Arc::new(AggregateUDF::from(InWindow {
         engines: Arc::clone(aggregate),
+        is_exact,
+        pool: Arc::clone(pool),
     })))
+}
+
+/// Whether what an aggregate keeps grows with the rows, also without DISTINCT.
+fn grows(name: &str) -> bool {
+    matches!(
+        name,
+        "array_agg" | "string_agg" | "median" | "percentile_cont"
+    )
+}
+
+fn has_long_results(
+    aggregate: &AggregateUDF,
+    params: &WindowFunctionParams,
+    schema: &DFSchema,
+) -> bool {
+    let kinds = params.args.iter().map(|value| value.get_type(schema));
+    let result = kinds
+        .collect::<Result<Vec<_>>>()
+        .and_then(|kinds| aggregate.return_type(&kinds));
+    result.is_ok_and(|kind| may_be_long(&kind))
 }
 
 /// Whether the result depends on the order of the rows. The engine returns it in reverse if it reverses a window.
@@ -53,12 +90,14 @@ fn depends_on_order(name: &str) -> bool {
 fn is_exact(name: &str, params: &WindowFunctionParams, schema: &DFSchema) -> bool {
     match name {
         "count" | "min" | "max" => true,
-        "median" | "percentile_cont" => !params.distinct,
+        "approx_distinct" | "median" => true,
+        "percentile_cont" => !params.distinct,
         "sum" => {
             let kind = params.args.first().map(|value| value.get_type(schema));
             match kind {
-                Some(Ok(DataType::Int64 | DataType::UInt64)) => true,
-                Some(Ok(kind)) => kind.is_decimal() && !params.distinct,
+                Some(Ok(kind)) => {
+                    kind.is_decimal() || matches!(kind, DataType::Int64 | DataType::UInt64)
+                }
                 _ => false,
             }
         }
@@ -66,13 +105,58 @@ fn is_exact(name: &str, params: &WindowFunctionParams, schema: &DFSchema) -> boo
     }
 }
 
-/// An aggregate of the engine over frames that move.
-#[derive(Debug, PartialEq, Eq, Hash)]
-struct Moving {
+/// An aggregate of the engine in windows.
+#[derive(Debug)]
+struct InWindow {
     engines: Arc<AggregateUDF>,
+    /// Whether it may be computed in the reverse order.
+    is_exact: bool,
+    pool: Arc<dyn MemoryPool>,
 }
 
-impl AggregateUDFImpl for Moving {
+impl PartialEq for InWindow {
+    fn eq(&self, other: &Self) -> bool {
+        self.engines == other.engines && self.is_exact == other.is_exact
+    }
+}
+
+impl Eq for InWindow {}
+
+impl Hash for InWindow {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.engines.hash(state);
+    }
+}
+
+impl InWindow {
+    fn counted(
+        &self,
+        inner: Box<dyn Accumulator>,
+        measure: Measure,
+        result: &DataType,
+    ) -> Box<dyn Accumulator> {
+        let kept = Kept::new(inner, measure, Arc::clone(&self.pool));
+        match may_be_long(result) {
+            true => Box::new(CountedResults::new(Box::new(kept), self.name())),
+            false => Box::new(kept),
+        }
+    }
+
+    /// About the bytes of a row of a frame that moves, without those of long values: a row as a list of values, and what is
+    /// made of it.
+    fn bytes_of_row(&self, args: &AccumulatorArgs, states: usize) -> usize {
+        const ROW: usize = 64;
+        let values = match self.name() {
+            // Each with the extreme of the rows before it.
+            "min" | "max" => 4,
+            "median" => 2,
+            _ => args.exprs.len().max(states),
+        };
+        ROW + values * size_of::<ScalarValue>()
+    }
+}
+
+impl AggregateUDFImpl for InWindow {
     fn name(&self) -> &str {
         self.engines.name()
     }
@@ -98,7 +182,9 @@ impl AggregateUDFImpl for Moving {
     }
 
     fn accumulator(&self, args: AccumulatorArgs) -> Result<Box<dyn Accumulator>> {
-        self.engines.accumulator(args)
+        let result = args.return_field.data_type().clone();
+        let inner = self.engines.accumulator(args)?;
+        Ok(self.counted(inner, Measure::Size, &result))
     }
 
     fn state_fields(&self, args: StateFieldsArgs) -> Result<Vec<FieldRef>> {
@@ -113,16 +199,31 @@ impl AggregateUDFImpl for Moving {
             ordering_fields: &[],
             is_distinct: args.is_distinct,
         })?;
-        let maker = Maker::new(Arc::clone(&self.engines), args);
+        let bytes_of_row = self.bytes_of_row(&args, state.len());
+        let result = args.return_field.data_type().clone();
         // States of other types grow with the rows, and there would be one for each row. Two stacks change the order of rows.
         let is_small = state.iter().all(|field| {
             let kind = field.data_type();
             kind.is_primitive() || *kind == DataType::Boolean
         });
-        Ok(match is_small && !depends_on_order(self.name()) {
-            true => Box::new(TwoStacks::new(maker)?),
-            false => Box::new(Recomputed::new(maker)),
-        })
+        let is_ordered = depends_on_order(self.name());
+        let values = args
+            .expr_fields
+            .first()
+            .map(|field| field.data_type().clone());
+        let maker = |args: AccumulatorArgs| Maker::new(Arc::clone(&self.engines), args);
+        let inner: Box<dyn Accumulator> = match (self.name(), values) {
+            ("median", Some(kind)) if !kind.is_null() => {
+                let is_distinct = args.is_distinct;
+                Box::new(MovingMedian::new(maker(args), &kind, is_distinct)?)
+            }
+            ("approx_distinct", _) => Box::new(DistinctRows::counted()),
+            _ if self.is_exact => self.engines.create_sliding_accumulator(args)?,
+            _ if args.is_distinct && !is_ordered => Box::new(DistinctRows::new(maker(args))),
+            _ if is_small && !is_ordered => Box::new(TwoStacks::new(maker(args))?),
+            _ => Box::new(Recomputed::new(maker(args))),
+        };
+        Ok(self.counted(inner, Measure::Rows(bytes_of_row), &result))
     }
 
     fn order_sensitivity(&self) -> AggregateOrderSensitivity {
@@ -130,7 +231,10 @@ impl AggregateUDFImpl for Moving {
     }
 
     fn reverse_expr(&self) -> ReversedUDAF {
-        ReversedUDAF::NotSupported
+        match self.engines.reverse_udf() {
+            ReversedUDAF::Identical if self.is_exact => ReversedUDAF::Identical,
+            _ => ReversedUDAF::NotSupported,
+        }
     }
 
     fn default_value(&self, kind: &DataType) -> Result<ScalarValue> {

@@ -2,7 +2,7 @@
 //! takes 0 for the difference of unsigned numbers that is negative, loses rows where a sum is out of the range of its type,
 //! and rounds offsets to the digits of the type.
 
-use datafusion::arrow::datatypes::DataType;
+use datafusion::arrow::datatypes::{DataType, TimeUnit};
 use datafusion::common::tree_node::Transformed;
 use datafusion::common::{Result, ScalarValue, plan_err};
 use datafusion::logical_expr::expr::WindowFunction;
@@ -10,7 +10,8 @@ use datafusion::logical_expr::{
     Expr, ExprSchemable, WindowFrame, WindowFrameBound, WindowFrameUnits, cast,
 };
 
-use super::spans::compare_spans;
+use super::empty;
+use super::spans::{Spans, compare_spans, has_hours};
 use crate::checked::expressions::ExpressionRule;
 
 /// The digits of the engine's widest decimals: sums of two have the same type.
@@ -19,13 +20,17 @@ const DIGITS: u8 = 38;
 const DIGITS_OF_INTEGERS: i16 = 21;
 
 /// Orders such windows by decimals that have all digits of the offsets, before the engine makes the types equal, and checks
-/// frames of spans of time.
+/// frames of spans of time. Frames of all kinds that end before they begin are replaced.
 pub(in crate::checked) const RANGE_KEYS: ExpressionRule = ExpressionRule {
     name: "range_keys",
     replace: |expr, schema| {
         let Expr::WindowFunction(mut function) = expr else {
             return Ok(Transformed::no(expr));
         };
+        if empty::is_empty(&function.params.window_frame) {
+            let function = empty::without_rows(*function)?;
+            return Ok(Transformed::yes(Expr::from(function)));
+        }
         let mut changed = false;
         if has_offset(&function)
             && let [key] = function.params.order_by.as_mut_slice()
@@ -33,7 +38,26 @@ pub(in crate::checked) const RANGE_KEYS: ExpressionRule = ExpressionRule {
             && let Ok(kind) = key.expr.get_type(schema)
         {
             if kind.is_temporal() {
-                changed = compare_spans(&mut function.params.window_frame, &kind)?;
+                let frame = &mut function.params.window_frame;
+                // A day plus an hour is not a day.
+                let kind =
+                    match matches!(kind, DataType::Date32 | DataType::Date64) && has_hours(frame) {
+                        true => {
+                            let time = DataType::Timestamp(TimeUnit::Microsecond, None);
+                            key.expr = cast(std::mem::take(&mut key.expr), time.clone());
+                            changed = true;
+                            time
+                        }
+                        false => kind,
+                    };
+                match compare_spans(frame, &kind)? {
+                    Spans::Kept => {}
+                    Spans::Changed => changed = true,
+                    Spans::Empty => {
+                        let function = empty::without_rows(*function)?;
+                        return Ok(Transformed::yes(Expr::from(function)));
+                    }
+                }
             } else if let Some(wide) = wide_key(&kind, &function.params.window_frame)? {
                 key.expr = cast(std::mem::take(&mut key.expr), wide);
                 changed = true;
@@ -58,7 +82,7 @@ fn wide_key(kind: &DataType, frame: &WindowFrame) -> Result<Option<DataType>> {
     };
     let mut finest = 0;
     for bound in [&frame.start_bound, &frame.end_bound] {
-        finest = finest.max(digits_after_point(bound)?);
+        finest = finest.max(digits_of(bound)?);
     }
     if finest <= after_point {
         return Ok(None);
@@ -70,7 +94,7 @@ fn wide_key(kind: &DataType, frame: &WindowFrame) -> Result<Option<DataType>> {
     Ok(Some(DataType::Decimal128(DIGITS, finest)))
 }
 
-fn digits_after_point(bound: &WindowFrameBound) -> Result<i16> {
+fn digits_of(bound: &WindowFrameBound) -> Result<i16> {
     let Some(ScalarValue::Utf8(Some(text))) = offset(bound) else {
         return Ok(0);
     };
@@ -80,8 +104,12 @@ fn digits_after_point(bound: &WindowFrameBound) -> Result<i16> {
             "an offset of a RANGE frame over whole or decimal numbers has no exponent"
         );
     }
-    let after = text.trim().split_once('.').map_or("", |(_, after)| after);
-    Ok(i16::try_from(after.len()).unwrap_or(i16::MAX / 2))
+    Ok(digits_after_point(text))
+}
+
+pub(super) fn digits_after_point(number: &str) -> i16 {
+    let after = number.trim().split_once('.').map_or("", |(_, after)| after);
+    i16::try_from(after.len()).unwrap_or(i16::MAX / 2)
 }
 
 /// The offset of a bound that has one.

@@ -11,11 +11,20 @@ use super::ranges::offset;
 
 const DAY: i128 = 86_400 * 1_000_000_000;
 
-/// Writes the two spans so that the engine compares them rightly; `false` if they stay as they are.
+/// What was found of two spans.
+#[derive(PartialEq, Eq)]
+pub(super) enum Spans {
+    Kept,
+    Changed,
+    /// The frame ends before it begins.
+    Empty,
+}
+
+/// Writes the two spans so that the engine compares them rightly.
 ///
 /// # Errors
-/// A frame that ends before it begins, one whose spans cannot be compared, and negative spans.
-pub(super) fn compare_spans(frame: &mut WindowFrame, key: &DataType) -> Result<bool> {
+/// Spans that cannot be compared, and negative ones.
+pub(super) fn compare_spans(frame: &mut WindowFrame, key: &DataType) -> Result<Spans> {
     let spans = [span(&frame.start_bound), span(&frame.end_bound)];
     let is_negative =
         |span: &IntervalMonthDayNano| span.months < 0 || span.days < 0 || span.nanoseconds < 0;
@@ -23,12 +32,12 @@ pub(super) fn compare_spans(frame: &mut WindowFrame, key: &DataType) -> Result<b
         return plan_err!("the spans of time of a RANGE frame cannot be negative");
     }
     let [Some(start), Some(end)] = spans else {
-        return Ok(false);
+        return Ok(Spans::Kept);
     };
     let (longer, shorter) = match (&frame.start_bound, &frame.end_bound) {
         (WindowFrameBound::Preceding(_), WindowFrameBound::Preceding(_)) => (start, end),
         (WindowFrameBound::Following(_), WindowFrameBound::Following(_)) => (end, start),
-        _ => return Ok(false),
+        _ => return Ok(Spans::Kept),
     };
     let months = i128::from(longer.months) - i128::from(shorter.months);
     let rest = without_months(longer) - without_months(shorter);
@@ -38,7 +47,7 @@ pub(super) fn compare_spans(frame: &mut WindowFrame, key: &DataType) -> Result<b
         _ => (months * 31 * DAY + rest, months * 28 * DAY + rest),
     };
     if most < 0 {
-        return plan_err!("the RANGE frame ends before it begins, so that no row is in it");
+        return Ok(Spans::Empty);
     }
     if least < 0 {
         return plan_err!(
@@ -47,17 +56,23 @@ pub(super) fn compare_spans(frame: &mut WindowFrame, key: &DataType) -> Result<b
     }
     // Where clocks are changed, a day is not 24 hours.
     if months != 0 || !matches!(key, DataType::Timestamp(_, None)) {
-        return Ok(false);
+        return Ok(Spans::Kept);
     }
     let (Some(start), Some(end)) = (in_nanoseconds(start), in_nanoseconds(end)) else {
-        return Ok(false);
+        return Ok(Spans::Kept);
     };
     for (bound, span) in [(&mut frame.start_bound, start), (&mut frame.end_bound, end)] {
         if let WindowFrameBound::Preceding(offset) | WindowFrameBound::Following(offset) = bound {
             *offset = ScalarValue::IntervalMonthDayNano(Some(span));
         }
     }
-    Ok(true)
+    Ok(Spans::Changed)
+}
+
+/// Whether a bound has a part of a day.
+pub(super) fn has_hours(frame: &WindowFrame) -> bool {
+    let spans = [span(&frame.start_bound), span(&frame.end_bound)];
+    spans.iter().flatten().any(|span| span.nanoseconds != 0)
 }
 
 /// The span of time of a bound, which is text until the engine makes the types equal. `None` for other bounds; what is no

@@ -38,7 +38,7 @@ use super::letters::ast_of;
 use super::names;
 use super::syntax::is_query;
 use super::using;
-use output::given;
+use output::{given, with_given};
 use scope::{Found, Names, Scope};
 
 pub(super) use scope::normal;
@@ -153,14 +153,18 @@ impl Speller<'_> {
                 name, alias, args, ..
             } => {
                 let last = name.0.last().and_then(ObjectNamePart::as_ident).map(normal);
-                let columns = alias.as_ref().and_then(given);
-                let columns = columns.unwrap_or_else(|| match (args, last.as_deref()) {
-                    (None, _) => self.columns_of(name),
-                    (Some(_), Some("generate_series" | "range")) => {
+                let columns = match (args, last.as_deref()) {
+                    (None, _) => with_given(alias.as_ref(), self.columns_of(name)),
+                    (Some(_), Some("generate_series" | "range"))
+                        if alias.as_ref().is_none_or(|alias| alias.columns.is_empty()) =>
+                    {
                         Arc::new(std::iter::once("value".to_owned()).collect())
                     }
-                    _ => Arc::new(Names::unknown()),
-                });
+                    _ => {
+                        let columns = alias.as_ref().and_then(given);
+                        columns.unwrap_or_else(|| Arc::new(Names::unknown()))
+                    }
+                };
                 let named = alias.as_ref().map(|alias| normal(&alias.name));
                 let scope = Scope::of(named.or(last.filter(|_| args.is_none())), columns);
                 return match alias {
@@ -171,8 +175,7 @@ impl Speller<'_> {
             TableFactor::Derived {
                 subquery, alias, ..
             } => {
-                let columns = alias.as_ref().and_then(given);
-                let columns = columns.unwrap_or_else(|| self.output(subquery));
+                let columns = with_given(alias.as_ref(), self.output(subquery));
                 (alias.as_ref().map(|alias| normal(&alias.name)), columns)
             }
             TableFactor::TableFunction { alias, .. }

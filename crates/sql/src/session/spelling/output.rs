@@ -19,6 +19,22 @@ pub(super) fn given(alias: &TableAlias) -> Option<Arc<Names>> {
     (!alias.columns.is_empty()).then(|| Arc::new(names.collect()))
 }
 
+/// The names of columns, the first of which an alias gives.
+pub(super) fn with_given(alias: Option<&TableAlias>, own: Arc<Names>) -> Arc<Names> {
+    match alias.and_then(given) {
+        None => own,
+        Some(given) => match own.after(alias.map_or(0, |alias| alias.columns.len())) {
+            None => given,
+            Some(rest) => {
+                let mut names = (*given).clone();
+                names.is_partial = rest.is_partial;
+                rest.iter().for_each(|name| names.add(name.clone()));
+                Arc::new(names)
+            }
+        },
+    }
+}
+
 impl Speller<'_> {
     /// Lets the queries that follow read one of WITH.
     pub(super) fn add_query(&mut self, one: &Cte) {

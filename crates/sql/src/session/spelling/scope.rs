@@ -46,6 +46,14 @@ impl Names {
         }
     }
 
+    /// The names after the first ones, if there are such.
+    pub(super) fn after(&self, count: usize) -> Option<Self> {
+        let rest = self.all.iter().skip(count).cloned();
+        let mut rest: Self = rest.collect();
+        rest.is_partial = self.is_partial;
+        (rest.is_partial || !rest.all.is_empty()).then_some(rest)
+    }
+
     pub(super) fn iter(&self) -> impl Iterator<Item = &String> {
         self.all.iter()
     }

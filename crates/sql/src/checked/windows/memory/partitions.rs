@@ -1,0 +1,163 @@
+//! Windows over whole partitions. The rows of a partition follow each other, so the partitions that have ended are computed
+//! together when a batch begins another one.
+
+use std::sync::Arc;
+
+use datafusion::arrow::array::{Array, ArrayRef};
+use datafusion::arrow::compute::{concat, concat_batches};
+use datafusion::arrow::datatypes::SchemaRef;
+use datafusion::arrow::record_batch::RecordBatch;
+use datafusion::common::{Result, ScalarValue};
+use datafusion::execution::TaskContext;
+use datafusion::execution::memory_pool::MemoryReservation;
+use datafusion::physical_plan::metrics::{
+    BaselineMetrics, ExecutionPlanMetricsSet, RecordOutput as _,
+};
+use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
+use datafusion::physical_plan::windows::{WindowAggExec, WindowExpr};
+use datafusion::physical_plan::{ExecutionPlan, SendableRecordBatchStream};
+use futures_util::StreamExt;
+use futures_util::stream::try_unfold;
+
+use super::runs::{Runs, ranges};
+use super::{bytes_of, reservation, results, results_limit};
+
+/// Computes the windows of a node, for one part of its input.
+pub(super) fn start(
+    window: &WindowAggExec,
+    metrics: &ExecutionPlanMetricsSet,
+    partition: usize,
+    context: Arc<TaskContext>,
+) -> Result<SendableRecordBatchStream> {
+    let keys = window.partition_by_sort_keys()?.into_iter();
+    let keys = keys.map(|key| key.expr).collect();
+    let state = Partitions {
+        limit: results_limit(&context),
+        memory: reservation(context.memory_pool()),
+        windows: window.window_expr().to_vec(),
+        schema: window.schema(),
+        input_schema: window.input().schema(),
+        metrics: BaselineMetrics::new(metrics, partition),
+        input: Some(window.input().execute(partition, context)?),
+        open: Runs::new(keys),
+        at_once: 0,
+    };
+    let rows = try_unfold(state, |mut state| async move {
+        let batch = state.next().await?;
+        Ok(batch.map(|batch| (batch, state)))
+    });
+    Ok(Box::pin(RecordBatchStreamAdapter::new(
+        window.schema(),
+        rows,
+    )))
+}
+
+struct Partitions {
+    /// `None` once it has ended.
+    input: Option<SendableRecordBatchStream>,
+    windows: Vec<Arc<dyn WindowExpr>>,
+    schema: SchemaRef,
+    input_schema: SchemaRef,
+    /// The rows of the last partition, which may go on.
+    open: Runs,
+    /// What is needed for the last batch.
+    at_once: usize,
+    memory: MemoryReservation,
+    limit: usize,
+    metrics: BaselineMetrics,
+}
+
+impl Partitions {
+    async fn next(&mut self) -> Result<Option<RecordBatch>> {
+        while let Some(input) = &mut self.input {
+            match input.next().await.transpose()? {
+                Some(batch) if batch.num_rows() == 0 => {}
+                Some(batch) => {
+                    let ended = self.add(&batch)?;
+                    if !ended.is_empty() {
+                        return self.computed(ended).map(Some);
+                    }
+                }
+                // What is below frees its memory now.
+                None => self.input = None,
+            }
+        }
+        match self.open.rest() {
+            rest if rest.is_empty() => {
+                self.memory.free();
+                Ok(None)
+            }
+            rest => self.computed(rest).map(Some),
+        }
+    }
+
+    /// Adds rows, and returns those of partitions that have ended.
+    fn add(&mut self, batch: &RecordBatch) -> Result<Vec<RecordBatch>> {
+        let ended = self.open.add(batch)?;
+        let results = batch.num_rows() * bytes_of_results(&self.windows);
+        self.at_once = 3 * bytes_of(batch) + results;
+        self.reserve(ended.iter().map(bytes_of).sum())?;
+        Ok(ended)
+    }
+
+    /// Reserves what is kept and some more. One batch is free, as in other nodes that pass on what they read.
+    fn reserve(&self, more: usize) -> Result<()> {
+        let bytes = self.open.bytes().saturating_add(more);
+        self.memory.try_resize(bytes.saturating_sub(self.at_once))
+    }
+
+    /// The rows of partitions with the results of the windows.
+    fn computed(&self, ended: Vec<RecordBatch>) -> Result<RecordBatch> {
+        let time = self.metrics.elapsed_compute().clone();
+        let _timer = time.timer();
+        let bytes: usize = ended.iter().map(bytes_of).sum();
+        let rows: usize = ended.iter().map(RecordBatch::num_rows).sum();
+        let copied = match ended.len() {
+            1 => 0,
+            _ => bytes,
+        };
+        let results = rows.saturating_mul(bytes_of_results(&self.windows));
+        self.reserve(results.saturating_add(bytes + copied))?;
+        let batch = concat_batches(&self.input_schema, &ended)?;
+        drop(ended);
+        let ranges = ranges(&self.open.values(&batch)?, batch.num_rows())?;
+        let mut columns = batch.columns().to_vec();
+        for window in &self.windows {
+            let parts = ranges.iter().map(|range| {
+                let part = batch.slice(range.start, range.len());
+                results::within(self.limit, rows_of_a_result(&**window, &part), || {
+                    window.evaluate(&part)
+                })
+            });
+            let parts = parts.collect::<Result<Vec<ArrayRef>>>()?;
+            let parts: Vec<&dyn Array> = parts.iter().map(AsRef::as_ref).collect();
+            columns.push(concat(&parts)?);
+        }
+        let batch = RecordBatch::try_new(Arc::clone(&self.schema), columns)?;
+        // Until the next batch is asked for.
+        self.reserve(bytes_of(&batch))?;
+        Ok(batch.record_output(&self.metrics))
+    }
+}
+
+/// For how many rows of a partition there is one result.
+fn rows_of_a_result(window: &dyn WindowExpr, partition: &RecordBatch) -> usize {
+    match is_of_all_rows(window) {
+        true => partition.num_rows(),
+        false => 1,
+    }
+}
+
+fn is_of_all_rows(window: &dyn WindowExpr) -> bool {
+    let frame = window.get_window_frame();
+    frame.start_bound.is_unbounded() && frame.end_bound.is_unbounded()
+}
+
+/// About the bytes of the results for a row: a number each, and one of them as the engine collects it.
+fn bytes_of_results(windows: &[Arc<dyn WindowExpr>]) -> usize {
+    let collected = match windows.iter().all(|window| is_of_all_rows(&**window)) {
+        true => 0,
+        false => size_of::<ScalarValue>(),
+    };
+    windows.len() * size_of::<u64>() + collected
+}
