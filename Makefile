@@ -21,6 +21,8 @@ PREFIX ?= /usr/local
 RIVALS ?= rocksdb,sqlite
 # Crates that are never published.
 PRIVATE := bench-compare python testkit tidy
+# The crates as registries would get them; compiles nothing.
+PACKAGE := $(CARGO) package --quiet --workspace $(PRIVATE:%=--exclude ostrakon-%) --no-verify --allow-dirty --offline
 # For faults: how many times as many rounds as in `make test`.
 FAULTS ?= 20
 # For soak: how long it plays.
@@ -49,7 +51,7 @@ test: ## everything a change must pass: format, lints, tests (a real Accumulo to
 		"$(CARGO) test --bench '*'" \
 		"$(CARGO) clippy -p ostrakon --no-default-features --features jemalloc -- -D warnings" \
 		"$(CARGO) clippy $(FUZZ) -- -D warnings" \
-		"$(MAKE) --no-print-directory packages"
+		"$(PACKAGE)"
 	@$(LINTED) $(MAKE) --no-print-directory test-python
 
 quick: ## for daily work, in two minutes after a change: format, lints, unit tests of the libraries, the repository's rules
@@ -93,7 +95,7 @@ venv: ## an environment .venv with the wheel and its extras (FAST=1: a quick bui
 	@FAST="$(FAST)" scripts/python venv
 
 packages: ## the crates as registries would get them, in target/package/; compiles nothing, needs no network
-	$(CARGO) package --quiet --workspace $(PRIVATE:%=--exclude ostrakon-%) --no-verify --allow-dirty --offline
+	$(PACKAGE)
 
 deny: ## licences, advisories and sources of all dependencies (needs cargo-deny, and the network)
 	@command -v cargo-deny >/dev/null || { echo "cargo install --locked cargo-deny"; exit 1; }

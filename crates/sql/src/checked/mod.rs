@@ -66,6 +66,7 @@ pub(crate) use size::{StructPlanner, limit_of, rows_at_once};
 pub(crate) use stored::stored;
 pub(crate) use subqueries::check_joined;
 pub(crate) use unsigned::SignedNumbers;
+pub(crate) use windows::WINDOW;
 
 /// Makes the arithmetic of a session checked, and limits the bytes that a function returns for a batch. The session says
 /// which relations have fields of structs that are NULL where the struct is.

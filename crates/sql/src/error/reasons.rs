@@ -60,6 +60,12 @@ pub(super) fn of_syntax(reason: &str) -> Option<&'static str> {
 
 /// What to say of a value.
 pub(super) fn of_value(reason: &str) -> Option<&'static str> {
+    if reason.contains("Cannot access field at argument") {
+        return Some(
+            "a.b was read as the field `b` of a column `a` that is not a struct: if `a` is a relation of the outer query, give \
+             it another name with AS, because a relation of the subquery has a column of this name",
+        );
+    }
     reason.contains("Arithmetic Overflow in AvgAccumulator").then_some(
         "an average of DECIMAL has more than 38 digits, of which four are added after the point: cast the values to DOUBLE",
     )

@@ -10,6 +10,7 @@ use datafusion::execution::memory_pool::{
 use parking_lot::Mutex;
 
 use super::temporary::TemporaryFiles;
+use crate::checked::WINDOW;
 
 /// Shares memory among the operators of queries.
 ///
@@ -23,6 +24,9 @@ use super::temporary::TemporaryFiles;
 ///
 /// Aggregations before an exchange pass on what they have when their memory is full, which costs nothing but a larger
 /// exchange. They have an eighth, so that those after it, which spill, have the rest.
+///
+/// While there are windows, an eighth is kept for them: those that keep few rows must not fail because sorts below them
+/// have filled the memory.
 ///
 /// Exchanges between threads have an eighth of their own and spill beyond it. They hold a few batches
 /// for each reader, unless one of these is much slower than the others: then all rows may wait for it.
@@ -43,9 +47,11 @@ pub(super) struct QueryMemory {
 struct State {
     /// Operators that can spill.
     spillers: usize,
-    /// Bytes of those that can spill, of those that cannot, and of exchanges.
+    windows: usize,
+    /// Bytes of those that can spill, of those that cannot, of windows, and of exchanges.
     spillable: usize,
     fixed: usize,
+    windowed: usize,
     exchanged: usize,
 }
 
@@ -57,6 +63,7 @@ enum Use {
     Merge,
     Partial,
     Fixed,
+    Window,
     Exchange,
 }
 
@@ -69,6 +76,7 @@ impl Use {
             Some("ExternalSorter") => Self::Sort,
             Some("ExternalSorterMerge") => Self::Merge,
             Some("PartialHashAggregateStream" | "OrderedPartialAggregateStream") => Self::Partial,
+            Some(WINDOW) => Self::Window,
             _ if consumer.can_spill() => Self::Spills,
             _ => Self::Fixed,
         }
@@ -80,6 +88,7 @@ impl State {
         match by {
             Use::Spills | Use::Sort => &mut self.spillable,
             Use::Fixed | Use::Merge | Use::Partial => &mut self.fixed,
+            Use::Window => &mut self.windowed,
             Use::Exchange => &mut self.exchanged,
         }
     }
@@ -111,8 +120,14 @@ impl QueryMemory {
     /// The most bytes of an operator, if the others hold what they hold now.
     fn most(&self, by: Use, held: usize, state: &State) -> usize {
         let eighths = |count: usize| (self.limit / 8).saturating_mul(count);
-        let others = (state.spillable + state.fixed).saturating_sub(held);
-        let left = self.limit.saturating_sub(others);
+        let others = (state.spillable + state.fixed + state.windowed).saturating_sub(held);
+        // What is kept for windows, and not used by them now.
+        let kept = match state.windows {
+            _ if by == Use::Window => 0,
+            0 => 0,
+            _ => eighths(1).saturating_sub(state.windowed),
+        };
+        let left = self.limit.saturating_sub(others.saturating_add(kept));
         let share = || {
             let shared = self.limit - state.fixed.clamp(eighths(2), self.limit);
             left.min(shared / state.spillers.max(1))
@@ -123,7 +138,7 @@ impl QueryMemory {
             // Somewhat more than the sorts; the rest is for operators after them.
             Use::Merge => left.min(eighths(10) / (2 * self.threads + 1)),
             Use::Partial => left.min(eighths(1) / self.threads),
-            Use::Fixed => left,
+            Use::Fixed | Use::Window => left,
             Use::Exchange => {
                 let others = state.exchanged.saturating_sub(held);
                 self.exchanges.saturating_sub(others)
@@ -138,15 +153,19 @@ impl MemoryPool for QueryMemory {
     }
 
     fn register(&self, consumer: &MemoryConsumer) {
-        if matches!(Use::of(consumer), Use::Spills | Use::Sort) {
-            self.state.lock().spillers += 1;
+        match Use::of(consumer) {
+            Use::Spills | Use::Sort => self.state.lock().spillers += 1,
+            Use::Window => self.state.lock().windows += 1,
+            _ => {}
         }
     }
 
     fn unregister(&self, consumer: &MemoryConsumer) {
-        if matches!(Use::of(consumer), Use::Spills | Use::Sort) {
-            let mut state = self.state.lock();
-            state.spillers = state.spillers.saturating_sub(1);
+        let mut state = self.state.lock();
+        match Use::of(consumer) {
+            Use::Spills | Use::Sort => state.spillers = state.spillers.saturating_sub(1),
+            Use::Window => state.windows = state.windows.saturating_sub(1),
+            _ => {}
         }
     }
 
@@ -178,7 +197,7 @@ impl MemoryPool for QueryMemory {
 
     fn reserved(&self) -> usize {
         let state = self.state.lock();
-        state.spillable + state.fixed + state.exchanged
+        state.spillable + state.fixed + state.windowed + state.exchanged
     }
 
     fn memory_limit(&self) -> MemoryLimit {
@@ -234,6 +253,21 @@ mod tests {
             more(&operator(&pool, "RepartitionExec[Merge 0]", false)),
             1600
         );
+    }
+
+    #[test]
+    fn windows_have_room_beside_all_others() {
+        let pool: Arc<dyn MemoryPool> = Arc::new(QueryMemory::new(1828, 2));
+        let window = operator(&pool, WINDOW, false);
+        let groups = operator(&pool, "a", true);
+        let join = operator(&pool, "join", false);
+        assert_eq!([more(&groups), more(&join)], [1200, 200]);
+        assert_eq!(more(&window), 200);
+        // They take more if it is there, and leave the rest to others when they have ended.
+        groups.shrink(300);
+        assert_eq!([more(&window), more(&groups)], [300, 0]);
+        drop(window);
+        assert_eq!(more(&join), 500);
     }
 
     #[test]

@@ -25,6 +25,7 @@ use datafusion::optimizer::AnalyzerRule;
 
 use super::expressions::replace_in;
 
+pub(crate) use memory::WINDOW;
 pub(super) use memory::counted;
 pub(super) use ranges::RANGE_KEYS;
 pub(super) use separate::SeparateWindows;

@@ -134,9 +134,12 @@ impl DisplayAs for Counted {
     }
 }
 
+/// The name of windows among what reserves memory.
+pub(crate) const WINDOW: &str = "a window";
+
 /// An empty reservation for a window.
 pub(super) fn reservation(pool: &Arc<dyn MemoryPool>) -> MemoryReservation {
-    MemoryConsumer::new("a window").register(pool)
+    MemoryConsumer::new(WINDOW).register(pool)
 }
 
 /// The most bytes that the results of a function may have at once.
