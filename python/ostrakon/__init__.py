@@ -1,8 +1,17 @@
 """Ostrakon: a table store with cell-level security, in one package.
 
-Names that need NumPy, SciPy or a plotting library are imported on first use, so that
-`import ostrakon` is fast. `_LATE` lists them with their modules.
+`ostrakon.open` opens a store, and its tables are written with `put` and read with `scan`.
+
+>>> import ostrakon
+>>> with ostrakon.open() as store:
+...     table = store.create_table("people")
+...     _ = table.put("ann", "town", "Ulm")
+...     table.get("ann", "town")
+'Ulm'
 """
+
+# Names that need NumPy, SciPy or a plotting library are imported on first use, so that
+# `import ostrakon` is fast. `_LATE` lists them with their modules.
 
 from __future__ import annotations
 

@@ -34,6 +34,18 @@ def wrong_type(argument: str, takes: str, given: object) -> ArgumentTypeError:
     return ArgumentTypeError(f"`{argument}` takes {takes}, not {shown}", {"argument": argument})
 
 
+def is_missing(value: object) -> bool:
+    """Whether a value is `None`, NaN, NaT or pandas' `NA`."""
+    # `NA` is neither equal to itself nor not.
+    if value is None or type(value).__name__ == "NAType":
+        return True
+    try:
+        return bool(value != value)  # noqa: PLR0124
+    except (TypeError, ValueError):
+        # An array in the place of a value.
+        return False
+
+
 def encodable(text: str, argument: str) -> str:
     """A text that UTF-8 has."""
     try:

@@ -105,7 +105,7 @@ class Range:
 RangeLike: TypeAlias = Range | Bytes | tuple[Bytes | None, Bytes | None]
 
 
-def one_range(given: Any) -> Range:
+def one_range(given: Any, argument: str = "ranges") -> Range:
     """A range from a `Range`, a row, or a pair of first and last row."""
     if isinstance(given, Range):
         return given
@@ -113,14 +113,14 @@ def one_range(given: Any) -> Range:
         return Range.row(given)
     if isinstance(given, tuple) and len(given) == 2:
         return Range(*given)
-    raise InvalidArgumentError(
-        "`ranges` takes rows, pairs (first, last) and Range objects, one or a list of them, or an "
-        f"array of rows, not {type(given).__name__}",
-        {"argument": "ranges"},
+    takes = (
+        "rows, pairs (first, last) and Range objects, one or a list of them, or an array of rows, "
+        "such as 'a' or ['a', 'b']"
     )
+    raise wrong_type(argument, takes, given)
 
 
-def native_ranges(given: Any) -> tuple[Sequence[NativeRange] | None, Any]:
+def native_ranges(given: Any, argument: str = "ranges") -> tuple[Sequence[NativeRange] | None, Any]:
     """Ranges or rows, in the form of the native part; both are `None` for all rows."""
     if given is None:
         return None, None
@@ -131,10 +131,10 @@ def native_ranges(given: Any) -> tuple[Sequence[NativeRange] | None, Any]:
     if hasattr(given, "__array_interface__"):
         return None, given
     if not isinstance(given, Iterable):
-        return [one_range(given).native()], None
+        return [one_range(given, argument).native()], None
     several = list(given)
     if not several:
         return None, several
     if all(isinstance(one, (str, bytes)) for one in several):
         return None, several
-    return [one_range(one).native() for one in several], None
+    return [one_range(one, argument).native() for one in several], None

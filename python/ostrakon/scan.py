@@ -102,19 +102,20 @@ class Scan(Generic[Part]):
         return Scan(self._table, {**self._argument, **changes}, self._ranges)
 
     def rows(self, *rows: Any) -> Scan[Part]:
-        """The scan of other rows: rows, pairs (first, last), `Range` objects, a list or an
-        array."""
+        """The scan with these rows instead of its own: rows, pairs (first, last), `Range` objects,
+        a list or an array."""
         given = rows[0] if len(rows) == 1 else list(rows)
-        made, listed = native_ranges(given)
+        made, listed = native_ranges(given, "rows")
         return Scan(self._table, {**self._argument, "ranges": made, "rows": listed}, given)
 
     def range(self, first: Any, last: Any) -> Scan[Part]:
-        """The scan of the rows from `first` to `last`, both inclusive; `...` or `None` is an open
-        end."""
+        """The scan of the rows from `first` to `last`, both inclusive, instead of its own; `...` or
+        `None` is an open end."""
         return self.rows(Range(None if first is ... else first, None if last is ... else last))
 
     def columns(self, *columns: Bytes | Sequence[Bytes]) -> Scan[Part]:
-        """The scan of other columns: families, or pairs (family, qualifier)."""
+        """The scan with these columns instead of its own: families, or pairs (family,
+        qualifier)."""
         given: Any = columns[0] if len(columns) == 1 and isinstance(columns[0], list) else columns
         return self._with(columns=columns_of(given))
 
@@ -123,7 +124,7 @@ class Scan(Generic[Part]):
         return self._with(auths=auths_of(names_of(names)))
 
     def limit(self, entries: int | None) -> Scan[Part]:
-        """The scan of at most this many entries; `None` means all."""
+        """The scan of at most this many entries, whatever limit it had; `None` means all."""
         return self._with(limit=limit_of(entries, "entries"))
 
     def iterators(self, *settings: IteratorSetting) -> Scan[Part]:
@@ -230,6 +231,14 @@ class Scan(Generic[Part]):
         """
         return explained(self._table, self._argument, self._ranges)
 
+    def __copy__(self) -> Scan[Part]:
+        return self._with()
+
+    def __reduce__(self) -> Any:
+        raise TypeError(
+            "a scan of an open store cannot be pickled: open the store where it is needed"
+        )
+
     def __repr__(self) -> str:
         name, argument = self._table.name, self._argument
         said = []
@@ -318,7 +327,4 @@ def column_of(column: Any) -> tuple[Bytes, Bytes | None]:
     if isinstance(column, (tuple, list)) and len(column) == 2:
         takes = "families and pairs (family, qualifier) of text or bytes"
         return bytes_of("columns", column[0], takes), optional_bytes("columns", column[1], takes)
-    raise InvalidArgumentError(
-        f"`columns` takes families and pairs (family, qualifier), not {column!r}",
-        {"argument": "columns"},
-    )
+    raise wrong_type("columns", "families and pairs (family, qualifier)", column)

@@ -6,15 +6,19 @@ import datetime as dt
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ostrakon._native import lexicode, lexicode_parts
+from ostrakon.arguments import is_missing, wrong_type
 from ostrakon.display import shown
-from ostrakon.errors import InvalidArgumentError
+from ostrakon.errors import ArgumentTypeError, InvalidArgumentError
 from ostrakon.table import SCHEMA
+from ostrakon.times import in_unit, list_in_unit
 
 __all__ = ["Schema"]
 
@@ -51,8 +55,8 @@ class Schema:
     `int` and `uint` (64 bits), `float`, `bool`, `date`, `datetime` (milliseconds), `datetime_us`
     (microseconds), `text` and `bytes`. Values are stored so that their bytes sort as the values do,
     in the encodings of Accumulo's lexicoders; rows of several parts as its `ListLexicoder`. Dates
-    and times are in UTC; those with a time zone are converted. In a row, -0.0 is stored as 0.0,
-    which is equal to it, so that both are one row.
+    and times are in UTC; those with a time zone are converted. -0.0 is read as 0.0, which is equal
+    to it; in a row both are one row.
 
     >>> schema = Schema({"sensor": "text", "at": "datetime"}, {"celsius": "float", "ok": "bool"})
     >>> schema
@@ -69,26 +73,24 @@ class Schema:
         for argument, given in (("row", row), ("columns", columns)):
             if not isinstance(given, (str if argument == "row" else type(None), Mapping)):
                 form = "a type, or a dictionary" if argument == "row" else "a dictionary"
-                raise InvalidArgumentError(
-                    f"`{argument}` is {form} of names and types, as {{'name': 'text'}}, not "
-                    f"{shown(given)}",
-                    {"argument": argument},
-                )
+                takes = f"{form} of names and types, as {{'name': 'text'}}"
+                raise wrong_type(argument, takes, given)
         keys = {"row": row} if isinstance(row, str) else dict(row)
         if not keys:
             raise InvalidArgumentError(
                 "`row` names no type and no part of the row", {"argument": "row"}
             )
-        self.keys: dict[str, str] = {name: _known(name, kind) for name, kind in keys.items()}
+        self.keys: dict[str, str] = {name: _known("row", name, kind) for name, kind in keys.items()}
         self.columns: dict[str, Column] = {}
-        for name, kind in (columns or {}).items():
+        for name, given_kind in (columns or {}).items():
+            kind = _known("columns", name, given_kind)
             if name in self.keys:
                 raise InvalidArgumentError(
                     f"`columns` has {name!r}, which is a part of the row; give it another name",
                     {"argument": "columns"},
                 )
             family, _, qualifier = name.rpartition(":")
-            self.columns[name] = Column(name, family, qualifier, _known(name, kind))
+            self.columns[name] = Column(name, family, qualifier, kind)
 
     def type_of(self, name: str) -> str:
         """The type of a part of the row or a column."""
@@ -191,15 +193,17 @@ class Schema:
         return f"Schema({self.keys}, {columns})"
 
 
-def _known(name: str, kind: str) -> str:
-    if not isinstance(name, str) or not name:
-        raise InvalidArgumentError(f"{name!r} is not the name of a column", {"argument": "columns"})
-    if not isinstance(kind, str) or kind not in TYPES:
-        raise InvalidArgumentError(
-            f"the type of {name!r} is {kind!r}; the types are {', '.join(TYPES)}",
-            {"argument": name},
-        )
-    return kind
+def _known(argument: str, name: str, kind: str) -> str:
+    takes = "a dictionary of names and types, as {'name': 'text'}"
+    if not isinstance(name, str):
+        raise wrong_type(argument, takes, name)
+    if not name:
+        raise InvalidArgumentError("'' is not the name of a column", {"argument": argument})
+    if isinstance(kind, str) and kind in TYPES:
+        return kind
+    text = f"the type of {name!r} is {shown(kind)}; the types are {', '.join(TYPES)}, as text"
+    made = InvalidArgumentError if isinstance(kind, str) else ArgumentTypeError
+    raise made(f"`{argument}`: {text}", {"argument": argument})
 
 
 def _one(name: str, kind: str, value: Any, *, is_key: bool = False) -> bytes:
@@ -217,9 +221,25 @@ def _one(name: str, kind: str, value: Any, *, is_key: bool = False) -> bytes:
 
 
 def _wrong(name: str, kind: str, value: Any, at: int | None) -> InvalidArgumentError:
+    what = f", which {shown(value)} is not" if at is None else f", and entry {at} is {shown(value)}"
+    advice = _advice_of_type(kind, value)
     return InvalidArgumentError(
-        f"`{name}` is of type {kind}; {shown(value)}{_of_entry(at)} is not", {"argument": name}
+        f"`{name}` is of type {kind}{what}{f': {advice}' if advice else ''}", {"argument": name}
     )
+
+
+def _advice_of_type(kind: str, value: Any) -> str:
+    """What to do with a value of another type, if there is something to say."""
+    if kind in ("int", "uint", "float") and isinstance(value, (Decimal, Fraction)):
+        exact = "int(…)" if kind != "float" else "float(…)"
+        return f"convert it with {exact}, or use the type text and str(…) to keep all its digits"
+    if kind in ("int", "uint") and isinstance(value, (float, np.floating)):
+        if _EXACT < abs(float(value)) < float("inf"):
+            return "floats do not have all integers of this size: pass an int"
+        return "round it or use the type float"
+    if kind == "text" and isinstance(value, (bool, int, float, Decimal, Fraction)):
+        return "convert it with str(…)"
+    return ""
 
 
 def _of_entry(at: int | None) -> str:
@@ -261,7 +281,7 @@ def _values(name: str, kind: str, column: Any) -> tuple[Array, Array]:
     if hasattr(column, "to_arrow"):
         column = column.to_arrow()
     if hasattr(column, "to_pylist") and hasattr(column, "null_count"):
-        column = _of_arrow(kind, column)
+        column = _of_arrow(name, kind, column)
     elif hasattr(column, "array") and hasattr(column, "to_numpy"):
         column = (
             column.to_numpy(dtype=object, na_value=None)
@@ -283,15 +303,23 @@ def _values(name: str, kind: str, column: Any) -> tuple[Array, Array]:
     return _converted(name, kind, array, valid), valid
 
 
-def _of_arrow(kind: str, column: Any) -> Any:
-    if column.null_count or kind in ("text", "bytes"):
+def _of_arrow(name: str, kind: str, column: Any) -> Any:
+    is_time = kind in _UNITS and str(column.type).startswith(("timestamp", "date"))
+    if (column.null_count and not is_time) or kind in ("text", "bytes"):
         return column.to_pylist()
-    return column.to_numpy() if hasattr(column, "chunks") else column.to_numpy(False)
+    array = column.to_numpy() if hasattr(column, "chunks") else column.to_numpy(False)
+    if array.dtype.kind == "M" and np.count_nonzero(np.isnat(array)) > column.null_count:
+        # Arrow's earliest time is NumPy's mark of a missing one.
+        nulls = np.asarray(column.is_null())
+        at = int(np.argmax(np.isnat(array) & ~nulls))
+        raise _not_held(name, kind, f"the earliest time of {column.type}", at, array.dtype)
+    return array
 
 
 def _of_list(name: str, kind: str, values: list[Any], *, single: bool = False) -> tuple[Any, Array]:
-    missing = [value is None or value != value for value in values]  # noqa: PLR0124
+    missing = [is_missing(value) for value in values]
     valid = ~np.array(missing, bool) if values else np.ones(0, bool)
+    filled: list[Any] = []
     if kind in ("text", "bytes"):
         wanted = str if kind == "text" else bytes
         filled = ["" if gap else value for value, gap in zip(values, missing, strict=True)]
@@ -300,7 +328,6 @@ def _of_list(name: str, kind: str, values: list[Any], *, single: bool = False) -
                 raise _wrong(name, kind, value, at)
         return filled, valid
     allowed = _PYTHON[kind]
-    filled = []
     for at, (given, gap) in enumerate(zip(values, missing, strict=True)):
         value = _whole(given) if kind in ("int", "uint") and not gap else given
         if not gap and (
@@ -309,8 +336,10 @@ def _of_list(name: str, kind: str, values: list[Any], *, single: bool = False) -
         ):
             raise _wrong(name, kind, value, None if single else at)
         filled.append(_EMPTY[kind] if gap else _plain(name, kind, value, None if single else at))
-    # Of times the finest unit, so that none is cut before the check.
-    dtype = None if filled and isinstance(_EMPTY[kind], np.datetime64) else _ENCODED[kind]
+    if kind in _UNITS:
+        ticks, fits = list_in_unit(filled, _UNITS[kind][0])
+        return _times(name, kind, ticks, fits | ~valid, filled, single=single), valid
+    dtype = _ENCODED[kind]
     try:
         array = np.array(filled, dtype)
     except (OverflowError, ValueError, TypeError):
@@ -323,7 +352,7 @@ def _of_list(name: str, kind: str, values: list[Any], *, single: bool = False) -
     return _converted(name, kind, array, valid, single=single), valid
 
 
-def _fits(value: Any, dtype: str | None) -> bool:
+def _fits(value: Any, dtype: str) -> bool:
     try:
         np.array([value], dtype)
     except (OverflowError, ValueError, TypeError):
@@ -405,6 +434,9 @@ def _converted(name: str, kind: str, array: Array, valid: Array, *, single: bool
         )
     if kind in ("text", "bytes"):
         return array
+    if kind in _UNITS:
+        ticks, fits = in_unit(array, _UNITS[kind][0])
+        return _times(name, kind, ticks, fits | ~valid, array, single=single)
     filled = np.where(valid, array, np.zeros(1, array.dtype))
     with np.errstate(invalid="ignore"):
         made = filled.astype(_ENCODED[kind])
@@ -418,19 +450,52 @@ def _converted(name: str, kind: str, array: Array, valid: Array, *, single: bool
         changed = (np.abs(made) >= 2.0**53) & (made.astype(array.dtype) != filled)
     if changed.any() and not (kind == "float" and array.dtype.kind == "f"):
         at = int(np.argmax(changed))
-        raise InvalidArgumentError(
-            f"`{name}` is of type {kind}{_UNITS.get(kind, '')}, which cannot hold {filled[at]}"
-            f"{_of_entry(None if single else at)}: {_advice(kind, array.dtype)}",
-            {"argument": name},
-        )
+        raise _not_held(name, kind, filled[at], None if single else at, array.dtype)
     return made
 
 
-_UNITS = {"datetime": " (milliseconds)", "datetime_us": " (microseconds)"}
+# Type of times -> the unit in which it counts them, and what it is called.
+_UNITS = {
+    "date": ("D", ""),
+    "datetime": ("ms", " (milliseconds)"),
+    "datetime_us": ("us", " (microseconds)"),
+}
+# Dates are read, also by SQL, as days of 32 bits.
+_DAYS = 2**31 - 1
 
 
-def _advice(kind: str, given: np.dtype[Any]) -> str:
+def _times(name: str, kind: str, ticks: Array, fits: Array, given: Any, *, single: bool) -> Array:
+    """Ticks of times as an array of the type from which they are encoded."""
+    if kind == "date":
+        fits = fits & (ticks >= -_DAYS - 1) & (ticks <= _DAYS)
+    if not fits.all():
+        at = int(np.argmin(fits))
+        raise _not_held(name, kind, given[at], None if single else at, given[at].dtype)
+    return ticks.view(_ENCODED[kind])
+
+
+def _not_held(
+    name: str, kind: str, value: Any, at: int | None, dtype: np.dtype[Any]
+) -> InvalidArgumentError:
+    """The error for a value of the right kind that a type does not have."""
+    held = _UNITS[kind][1] if kind in _UNITS else ""
+    return InvalidArgumentError(
+        f"`{name}` is of type {kind}{held}, which cannot hold {value}{_of_entry(at)}: "
+        f"{_advice(kind, value, dtype)}",
+        {"argument": name},
+    )
+
+
+def _advice(kind: str, value: Any, given: np.dtype[Any]) -> str:
     """What to do with a value that a type cannot hold."""
+    if kind in _UNITS:
+        unit = _UNITS[kind][0]
+        rounds = isinstance(value, np.datetime64) and bool(
+            in_unit(np.array([value]), unit, exact=False)[1][0]
+        )
+        days = in_unit(np.array([value]), "D", exact=False)[0][0] if rounds else 0
+        if not rounds or (kind == "date" and not -_DAYS - 1 <= days <= _DAYS):
+            return "it lies outside the times that the type has"
     if kind == "datetime":
         return "round it, or give the column the type `datetime_us` (microseconds)"
     if kind in ("int", "uint") and given.kind == "f":

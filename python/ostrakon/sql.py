@@ -6,9 +6,9 @@ import datetime as dt
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ostrakon.arguments import encodable, text_of
-from ostrakon.display import counted, shortened, table_html
-from ostrakon.errors import ClosedError, Error, InvalidArgumentError
+from ostrakon.arguments import encodable, is_missing, text_of, wrong_type
+from ostrakon.display import counted, table_html
+from ostrakon.errors import ArgumentTypeError, ClosedError, Error, InvalidArgumentError
 from ostrakon.rows import batches_of, frame_of, polars_of, table_of, tuples_of
 
 if TYPE_CHECKING:
@@ -25,8 +25,9 @@ class SqlResult:
     """What a statement returned: rows, or the number of records that it changed.
 
     The rows can be read once as they are found, in bounded memory: by iteration, by `batches`, or
-    by Arrow's stream interface. The other methods keep all rows, and can be called again. All of
-    them need pyarrow, except for the stream interface.
+    by Arrow's stream interface. The other methods keep all rows, and can be called again, but not
+    after rows were read as they are found. All of them need pyarrow, except for the stream
+    interface.
 
     A result keeps its store open until the store is closed or the result is deleted.
     """
@@ -160,8 +161,8 @@ class SqlSession:
         """Runs a statement. The values of `parameters` take the places of `?`, or of `$1`, `$2`.
 
         They are values, never a part of the text: `None`, numbers, texts, bytes, dates and times.
-        A time with a zone becomes the time in UTC. What a statement changes is changed when this
-        returns; rows are found while they are read.
+        A datetime with a zone becomes the time in UTC, and a time of day becomes text. What a
+        statement changes is changed when this returns; rows are found while they are read.
         """
         return SqlResult(
             *self._native.execute(
@@ -177,10 +178,7 @@ class SqlSession:
 def _list(parameters: Sequence[object]) -> Sequence[object]:
     if isinstance(parameters, (list, tuple)):
         return parameters
-    raise InvalidArgumentError(
-        f"`parameters` is a list or a tuple of values, not {shortened(parameters)}",
-        {"argument": "parameters"},
-    )
+    raise wrong_type("parameters", "a list or a tuple of values, such as [1, 'a']", parameters)
 
 
 _EPOCH = dt.datetime(1970, 1, 1)
@@ -199,8 +197,11 @@ def value_of(value: Any) -> object:
     """A value for a parameter of a statement, in the form of the native part."""
     if isinstance(value, str):
         return encodable(value, "parameters")
-    if value is None or isinstance(value, (bool, bytes, float)):
+    if isinstance(value, (bool, bytes, float)):
         return value
+    # pandas has values that are none, and not equal to themselves.
+    if is_missing(value):
+        return None
     if isinstance(value, int):
         if value not in _INTEGERS:
             raise InvalidArgumentError(
@@ -211,9 +212,6 @@ def value_of(value: Any) -> object:
     if isinstance(value, (bytearray, memoryview)):
         return bytes(value)
     if isinstance(value, dt.datetime):
-        # pandas has a time that is none, and not equal to itself.
-        if value != value:  # noqa: PLR0124
-            return None
         # Timestamps of pandas have nanoseconds.
         if getattr(value, "nanosecond", 0):
             raise _inexact(value, "round it, as with `Timestamp.round('us')`")
@@ -231,8 +229,6 @@ def value_of(value: Any) -> object:
         return ("date", (value - _EPOCH.date()).days)
     if type(value).__module__ == "numpy" and getattr(value, "ndim", None) == 0:
         if value.dtype.kind == "M":
-            if value != value:  # noqa: PLR0124
-                return None
             if str(value.dtype) == "datetime64[D]":
                 return ("date", int(value.astype("int64")))
             micros = value.astype("datetime64[us]")
@@ -243,8 +239,8 @@ def value_of(value: Any) -> object:
         # Floats of more than 64 bits have no equal among those of Python.
         if value.dtype.kind in "biuf" and value.dtype.itemsize <= _NUMBER_BYTES:
             return value_of(value.item())
-    raise InvalidArgumentError(
-        f"a parameter cannot be a {type(value).__name__}: convert it to a number, a text, bytes or "
-        "a time",
+    raise ArgumentTypeError(
+        f"`parameters`: a parameter cannot be a {type(value).__name__}: convert it to a number, a "
+        "text, bytes or a time",
         {"argument": "parameters"},
     )

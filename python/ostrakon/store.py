@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from os import PathLike
+from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -24,7 +25,7 @@ from ostrakon.arguments import (
     wrong_type,
 )
 from ostrakon.display import counted, shortened, table_html
-from ostrakon.errors import AlreadyExistsError, InvalidArgumentError
+from ostrakon.errors import AlreadyExistsError, ArgumentTypeError, InvalidArgumentError
 from ostrakon.events import Events
 from ostrakon.events.arguments import files_of
 from ostrakon.progress import Progress, reporting
@@ -164,7 +165,7 @@ def open(  # noqa: A001 - `ostrakon.open`, as `gzip.open`
     (['graph'], 1)
     """
     native = NativeStore(
-        optional_path("path", path),
+        _directory(path),
         auths=auths_of(auths),
         create=flag_of("create", create),
         read_only=flag_of("read_only", read_only),
@@ -227,12 +228,12 @@ class Store:
 
     def table(self, name: str) -> Table:
         """Returns a table, like `store[name]`; raises `NotFoundError` if it does not exist."""
-        return Table(self._native.table(_name(name)))
+        return Table(self._native.table(_name(name)), self._native)
 
     def __getitem__(self, name: str) -> Table:
         if not isinstance(name, str):
-            raise InvalidArgumentError(
-                f"the index of a store is the name of a table, not {shortened(name)}; use "
+            raise ArgumentTypeError(
+                f"the index of a store is the `name` of a table, not {shortened(name)}; use "
                 "ostrakon.DB for pairs of tables",
                 {"argument": "name"},
             )
@@ -576,6 +577,22 @@ _SHOWN = 30
 _A_TABLE = "the name of a table"
 # As many shards as two bytes can number.
 _SHARDS = 2**16 - 1
+
+
+def _directory(path: Any) -> str | None:
+    """The path of a store; the native part would name files within it."""
+    given = optional_path("path", path)
+    if given == "":
+        raise InvalidArgumentError(
+            "`path` is empty: name a directory, or leave it out for a store in memory",
+            {"argument": "path"},
+        )
+    if given is not None and Path(given).is_file():
+        raise InvalidArgumentError(
+            f"the path is a file; a store is a directory: choose another `path` than {given!r}",
+            {"argument": "path", "file": given},
+        )
+    return given
 
 
 def _name(given: Any, argument: str = "name", of: str = "a table") -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, overload
 
-from ostrakon._native import NativeTable
+from ostrakon._native import NativeStore, NativeTable
 from ostrakon.arguments import (
     bytes_list,
     bytes_of,
@@ -21,7 +21,7 @@ from ostrakon.arguments import (
     texts_of,
     wrong_type,
 )
-from ostrakon.errors import InvalidArgumentError
+from ostrakon.errors import InvalidArgumentError, NotFoundError
 from ostrakon.iterators import SCOPES, IteratorSetting
 from ostrakon.progress import Progress
 from ostrakon.ranges import Bytes, Range, native_ranges
@@ -116,10 +116,11 @@ class Table:
     encoded as UTF-8.
     """
 
-    __slots__ = ("_is_plain", "_native")
+    __slots__ = ("_is_plain", "_native", "_store")
 
-    def __init__(self, native: NativeTable) -> None:
+    def __init__(self, native: NativeTable, store: NativeStore | None = None) -> None:
         self._native = native
+        self._store = store
         # Whether the table is known to have no schema.
         self._is_plain = False
 
@@ -160,7 +161,8 @@ class Table:
                 optional_text("durability", durability, "'none', 'log', 'flush' or 'sync'"),
                 integer_of("batch_bytes", batch_bytes, bytes_taken),
                 integer_of("memory_bytes", memory_bytes, bytes_taken),
-            )
+            ),
+            self._store,
         )
 
     def _refuse_schema(self, *instead: str) -> None:
@@ -581,7 +583,8 @@ class Table:
         self.set_properties(setting.properties(texts_of("scopes", scopes, "['scan', 'majc']")))
 
     def remove_iterator(self, name: str, scopes: Iterable[str] = SCOPES) -> None:
-        """Removes an iterator from the table's stacks of `scopes`."""
+        """Removes an iterator from the table's stacks of `scopes`; raises `NotFoundError` if none
+        of them has it."""
         name = text_of("name", name, "the name of an iterator")
         scopes = texts_of("scopes", scopes, "['scan', 'majc']")
         prefixes = [f"table.iterator.{scope}.{name}" for scope in scopes]
@@ -590,6 +593,11 @@ class Table:
             for known in self.properties()
             if any(known == prefix or known.startswith(f"{prefix}.") for prefix in prefixes)
         ]
+        if not names:
+            raise NotFoundError(
+                f"the table {self.name!r} has no iterator {name!r} for {', '.join(scopes)}",
+                {"table": self.name, "iterator": name},
+            )
         self.set_properties(dict.fromkeys(names))
 
     def tablets(self) -> list[Tablet]:
@@ -654,6 +662,14 @@ class Table:
     def cancel_compaction(self) -> None:
         """Cancels the requested compactions of the table."""
         self._native.cancel_compaction()
+
+    def __copy__(self) -> Table:
+        return Table(self._native, self._store)
+
+    def __reduce__(self) -> Any:
+        raise TypeError(
+            "a table of an open store cannot be pickled: open the store where it is needed"
+        )
 
     def __repr__(self) -> str:
         return f"<ostrakon.Table {self.name!r}>"

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ostrakon._native import NativeTypedScan
-from ostrakon.arguments import integer_of, items_of, optional_bytes, texts_of
+from ostrakon.arguments import integer_of, items_of, optional_bytes, texts_of, wrong_type
 from ostrakon.display import counted, shown, table_html
-from ostrakon.errors import Error, InvalidArgumentError
+from ostrakon.errors import ArgumentTypeError, Error, InvalidArgumentError
 from ostrakon.extras import load
 from ostrakon.ranges import Bytes, Range
-from ostrakon.rows import frame_of, polars_of, read_all
+from ostrakon.rows import frame_of, polars_of, read_all, tuples_of
 from ostrakon.scan import auths_of, limit_of, names_of
 from ostrakon.schema import Schema, encoded_column
 
@@ -70,10 +70,10 @@ class TypedTable:
         many of them have a value, because the others are not stored.
 
         The frame has a column for each part of the row, and for at least one column of the schema.
-        Missing values (`None`, NaN, NaT) are not written; what the table has there remains, and
-        `delete` removes it. A value of another type is an error, and so is one that the type cannot
-        hold exactly; an `int` column also takes whole numbers that come as floats. All values are
-        checked before any is written.
+        Missing values (`None`, NaN, NaT, pandas' `NA`) are not written; what the table has there
+        remains, and `delete` removes it. A value of another type is an error, and so is one that
+        the type cannot hold exactly; an `int` column also takes whole numbers up to 2^53 that come
+        as floats. All values are checked before any is written.
 
         `visibility` is a label for all, or one for each row. A cell with another label is another
         cell: readers of the old one can still read it. `delete(…, visibility=OLD)` removes it.
@@ -111,7 +111,7 @@ class TypedTable:
             }
         except InvalidArgumentError as error:
             text = str(error).replace("; nothing was written", "")
-            raise InvalidArgumentError(f"{text}; nothing was written", error.context) from None
+            raise type(error)(f"{text}; nothing was written", error.context) from None
         stored = np.logical_or.reduce([valid for _, valid in values.values()])
         single = isinstance(visibility, (str, bytes))
         labels = visibility if single else items_of("visibility", visibility, _LABELS)
@@ -190,7 +190,7 @@ class TypedTable:
         return deleted
 
     def scan(self) -> TypedScan:
-        """All rows; the methods of the scan narrow it."""
+        """A scan of all rows; its methods say what to read."""
         return TypedScan(self)
 
     def head(self, rows: int = 5) -> list[dict[str, Any]]:
@@ -247,7 +247,8 @@ class TypedScan:
         return made
 
     def rows(self, *keys: Any) -> TypedScan:
-        """The scan of the rows with these keys: several, or one list or array of them.
+        """The scan of the rows with these keys, instead of its own: several, or one list or array
+        of them.
 
         A key is a value, or a tuple of the values of the row's parts. Only the first parts are
         enough: then it means all rows that begin with them. `range` takes a first and a last key.
@@ -273,10 +274,16 @@ class TypedScan:
         return self._with(_rows=tuple(made))
 
     def range(self, first: Any, last: Any) -> TypedScan:
-        """The scan of the rows from `first` to `last`, both inclusive; `...` or `None` is an open
-        end. Keys are as in `rows`."""
+        """The scan of the rows from `first` to `last`, both inclusive, instead of its own; `...` or
+        `None` is an open end. Keys are as in `rows`."""
         start = None if first is None or first is ... else self._key(first)
         end = None if last is None or last is ... else self._key(last)
+        if start is not None and end is not None and _is_after(start, end):
+            raise InvalidArgumentError(
+                f"the range starts after its end: {shown(first)} is after {shown(last)}; swap the "
+                "two",
+                {"argument": "first"},
+            )
         return self._with(_rows=(self._between(start, end),))
 
     def _key(self, given: Any) -> tuple[bytes, bool]:
@@ -293,17 +300,19 @@ class TypedScan:
         # Parts are separated by a zero byte, and no part has one.
         return Range(low, high) if whole else Range(low, high + b"\x01", True, False)
 
-    def columns(self, *names: str) -> TypedScan:
-        """The scan that returns only these parts of the row and columns, in this order. Which rows
-        there are does not change."""
-        for name in names:
+    def columns(self, *names: str | Sequence[str]) -> TypedScan:
+        """The scan that returns these parts of the row and columns instead of its own, in this
+        order: several names, or one list of them. Which rows there are does not change."""
+        listed = len(names) == 1 and not isinstance(names[0], str)
+        given = texts_of("columns", names[0] if listed else names, "['age', 'city']")
+        for name in given:
             self._table.schema.type_of(name)
-        return self._with(_names=names)
+        return self._with(_names=tuple(given))
 
     def where(self, name: str, first: Any, last: Any = _EQUAL) -> TypedScan:
         """The scan of the rows whose value of a column is equal to `first`, or, with `last`, lies
         between the two, both inclusive; `...` or `None` is an open end. Rows without a value are
-        left out. Conditions add up.
+        left out. Conditions add up, unlike what the other methods set.
 
         A condition on the first part of the row narrows what is read. Other values are compared
         while they are read, in their encoding.
@@ -344,7 +353,7 @@ class TypedScan:
         return self._with(_auths=auths_of(names_of(names)))
 
     def limit(self, rows: int | None) -> TypedScan:
-        """The scan of at most this many rows; `None` means all."""
+        """The scan of at most this many rows, whatever limit it had; `None` means all."""
         return self._with(_limit=limit_of(rows, "rows"))
 
     def _ranges(self) -> list[Range] | None:
@@ -407,8 +416,10 @@ class TypedScan:
         """The first rows as dictionaries; needs pyarrow."""
         rows = integer_of("rows", rows, "a number of rows")
         most = rows if self._limit is None else min(rows, self._limit)
-        found: list[dict[str, Any]] = self.limit(most).to_arrow().to_pylist()
-        return found
+        found = self.limit(most).to_arrow()
+        # Unlike pyarrow, it says what to do about times for which Python has no object.
+        lines = tuples_of(iter(found.to_batches()))
+        return [dict(zip(found.column_names, line, strict=True)) for line in lines]
 
     def count(self) -> int:
         """The number of rows."""
@@ -463,6 +474,12 @@ class TypedScan:
         return table_html(self._names, [list(row.values()) for row in rows[:_SHOWN]], note)
 
 
+def _is_after(start: tuple[bytes, bool], end: tuple[bytes, bool]) -> bool:
+    """Whether a key lies after all rows of another one, which may have only the first parts."""
+    low, (high, whole) = start[0], end
+    return low > high if whole else low > high and not low.startswith(high)
+
+
 def _escaped(part: bytes) -> bytes:
     """A part of a row of several parts."""
     return part.replace(b"\x01", b"\x01\x02").replace(b"\x00", b"\x01\x01")
@@ -485,11 +502,9 @@ def _columns(frame: Any) -> dict[str, Any]:
         names = getattr(frame, "columns", None)
     if names is None:
         if not hasattr(frame, "__arrow_c_stream__"):
-            raise InvalidArgumentError(
-                "`frame` is a data frame, an Arrow table or a dictionary of columns, not "
-                f"{type(frame).__name__}; nothing was written",
-                {"argument": "frame"},
-            )
+            takes = "a data frame, an Arrow table or a dictionary of columns"
+            error = wrong_type("frame", takes, frame)
+            raise ArgumentTypeError(f"{error}; nothing was written", error.context)
         return _columns(load("pyarrow", "arrow").table(frame))
     return {str(name): frame[name] for name in names}
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import datetime as dt
+import types
+import warnings
 from collections.abc import Mapping
 from types import TracebackType
 from typing import Any
 
-from ostrakon._native import NativeWriter
-from ostrakon.arguments import mapping_of, texts_by_text
-from ostrakon.errors import InvalidArgumentError
+from ostrakon._native import NativeStore, NativeWriter
+from ostrakon.arguments import is_missing, mapping_of, texts_by_text, wrong_type
+from ostrakon.errors import ArgumentTypeError, ClosedError, InvalidArgumentError
 from ostrakon.progress import Progress, reporting
 
 __all__ = ["Writer"]
@@ -41,30 +43,91 @@ def frame_columns_of(
 
 
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.timezone.utc)
+_TIMESTAMP = (
+    "integers (milliseconds), datetime, datetime64 or Arrow timestamps, one each or one for all"
+)
 
 
 def _milliseconds(timestamp: Any) -> Any:
-    """`datetime` objects as milliseconds since 1970, rounded down; one without a zone is in UTC.
+    """Points in time as milliseconds since 1970, rounded down; those without a zone are in UTC.
     Anything else is left to the native part."""
-    if isinstance(timestamp, dt.datetime):
+    if timestamp is None or type(timestamp) is int:
+        return timestamp
+    if isinstance(timestamp, (list, tuple)):
+        # `int` first, since most are.
+        if all(type(one) is int for one in timestamp):
+            return timestamp
+        made = [_millisecond(one) for one in timestamp]
+        if any(hasattr(one, "dtype") for one in made):
+            from ostrakon.times import stamps_of_list
+
+            return stamps_of_list(made)
+        return made
+    if hasattr(timestamp, "dtype"):
+        # It loads NumPy, which few calls need.
+        from ostrakon.times import stamps_of
+
+        timestamp = stamps_of(timestamp)
+    return _millisecond(timestamp)
+
+
+def _millisecond(timestamp: Any) -> Any:
+    if isinstance(timestamp, bool) or type(timestamp).__name__ in ("bool", "bool_"):
+        raise wrong_type("timestamp", _TIMESTAMP, timestamp)
+    if isinstance(timestamp, dt.datetime) and not is_missing(timestamp):
         moment = timestamp if timestamp.tzinfo else timestamp.replace(tzinfo=dt.timezone.utc)
         return (moment - _EPOCH) // dt.timedelta(milliseconds=1)
-    if isinstance(timestamp, (list, tuple)) and any(
-        isinstance(one, dt.datetime) for one in timestamp
-    ):
-        return [_milliseconds(one) for one in timestamp]
     return timestamp
+
+
+_COLUMN = (
+    "str, bytes or numbers, one for all or a column of them (a list, a NumPy array, anything with "
+    "Arrow's interface)"
+)
+# What numbers and columns have at least one of.
+_OF_COLUMNS = (
+    "__index__",
+    "__float__",
+    "dtype",
+    "__len__",
+    "__iter__",
+    "__array_interface__",
+    "__arrow_c_array__",
+    "__arrow_c_stream__",
+)
+
+
+def _refuse_other_columns(name: str, column: Any) -> None:
+    """Names what to do with things that are not columns; the native part has the other cases."""
+    if isinstance(column, (str, bytes, list)):
+        return
+    if isinstance(column, types.GeneratorType):
+        raise ArgumentTypeError(
+            f"`{name}` is a generator, which can be read only once; pass `list(…)`; nothing was "
+            "written",
+            {"argument": name},
+        )
+    kind = type(column)
+    if kind.__name__ == "MaskedArray" and kind.__module__.startswith("numpy"):
+        raise ArgumentTypeError(
+            f"`{name}` is a masked array: pass `compressed()` to drop the masked items, or "
+            "`filled()` to replace them; nothing was written",
+            {"argument": name},
+        )
+    if name != "timestamp" and not any(hasattr(column, one) for one in _OF_COLUMNS):
+        raise wrong_type(name, _COLUMN, column)
 
 
 def entries_of(delete: bool = False, **given: Any) -> dict[str, Any]:
     """Like `frame_columns_of`, for arguments that are columns; only `timestamp` may be `None`."""
     for name, column in given.items():
         if column is None and name != "timestamp":
-            raise InvalidArgumentError(
+            raise ArgumentTypeError(
                 f'`{name}` is None, which cannot be stored: leave it out, or use b"" for empty; '
                 "nothing was written",
                 {"argument": name},
             )
+        _refuse_other_columns(name, column)
     return frame_columns_of(delete=delete, **given)
 
 
@@ -75,7 +138,7 @@ def columns_of_dict(entries: Mapping[Any, Mapping[Any, Any]], **given: Any) -> d
     values: list[Any] = []
     for row, cells in mapping_of("entries", entries, "{'row': {'qualifier': 'value'}}").items():
         if not isinstance(cells, Mapping):
-            raise InvalidArgumentError(
+            raise ArgumentTypeError(
                 f"`entries` must map rows to dictionaries of qualifier and value; row {row!r} has "
                 f"{type(cells).__name__}",
                 {"argument": "entries"},
@@ -91,7 +154,8 @@ class Writer:
 
     Entries are collected and submitted in batches. `flush` and the end of the `with` block wait
     until they are acknowledged, and raise any failure. If an exception leaves the block, entries
-    that were not submitted are dropped. Use one writer per thread.
+    that were not submitted are dropped, as when a writer is deleted without `close` (with a
+    `ResourceWarning`). Use one writer per thread.
 
     Every argument of `put` is one value for all entries, or a column with one value per entry: a
     list, a NumPy array (`str`, `bytes`, numbers), or anything with Arrow's interface (pyarrow,
@@ -99,13 +163,17 @@ class Writer:
     any entry is written.
 
     `timestamp` takes milliseconds since 1970, `datetime` (without a zone: in UTC), `datetime64` or
-    Arrow's timestamps; they are stored as milliseconds. Without it the table sets the timestamps.
+    Arrow's timestamps; they are stored as milliseconds, rounded down. Without it the
+    table sets the timestamps.
     """
 
-    __slots__ = ("_native",)
+    __slots__ = ("_is_dirty", "_native", "_store")
 
-    def __init__(self, native: NativeWriter) -> None:
+    def __init__(self, native: NativeWriter, store: NativeStore | None = None) -> None:
         self._native = native
+        self._store = store
+        # Whether there are entries that no flush has acknowledged.
+        self._is_dirty = False
 
     def put(
         self,
@@ -214,15 +282,23 @@ class Writer:
         )
 
     def _put(self, columns: dict[str, Any], progress: Progress) -> int:
+        # The native writer would notice it when it submits a batch.
+        if self._store is not None and self._store.closed:
+            self._is_dirty = False
+            raise ClosedError("the store is closed: open it again with ostrakon.open")
         with reporting(progress, "entries") as report:
+            self._is_dirty = True
             return self._native.put(columns, report)
 
     def flush(self) -> None:
         """Waits until everything written so far is acknowledged."""
+        # An error tells of the loss, too.
+        self._is_dirty = False
         self._native.flush()
 
     def close(self) -> None:
         """Flushes and closes the writer. A second call does nothing."""
+        self._is_dirty = False
         self._native.close()
 
     @property
@@ -239,10 +315,22 @@ class Writer:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        self._is_dirty = False
         if kind is None:
             self._native.close()
         else:
             self._native.abandon()
+
+    def __del__(self) -> None:
+        # Missing if `__init__` failed.
+        if getattr(self, "_is_dirty", False) and not self._native.closed:
+            warnings.warn(
+                f"{self!r} was not closed, so entries may be lost: use it in a `with` block, or "
+                "call `close()`",
+                ResourceWarning,
+                source=self,
+                stacklevel=2,
+            )
 
     def __repr__(self) -> str:
         return f"<ostrakon.Writer, {'closed' if self.closed else 'open'}>"

@@ -13,6 +13,7 @@ from scipy import sparse
 
 import ostrakon
 from ostrakon import graph
+from ostrakon.d4m import DB
 from ostrakon.graph import Part
 
 SCALE = 8
@@ -214,3 +215,16 @@ def test_an_interrupt_ends_a_computation(stored: ostrakon.Store) -> None:
     assert time.monotonic() - begun < 20
     # The store is as usable as before.
     assert graph.triangle_count(stored, "adjacency") >= 0
+
+
+def test_messages_name_what_python_has(store: ostrakon.Store) -> None:
+    with pytest.raises(TypeError, match=r"`store` takes .*pass `db\.store`"):
+        graph.bfs(DB(store), "A", ["a"], steps=1)
+    with pytest.raises(TypeError, match=r"pass `db\.store`"):
+        graph.pagerank(DB(store), "A")
+    with pytest.raises(ValueError, match="`rows` has 2, `columns` has 3 items.*nothing was"):
+        graph.put_edges(store, "F", ["a", "c"], ["b", "c", "d"])
+    assert store.tables() == []
+    DB(store)["T"].put_triple("a,b,", "b,a,", "u,v,")
+    with pytest.raises(ValueError, match=r'\(Part\(table, values="ones"\) or values="numbers_or_'):
+        graph.pagerank(store, "T")

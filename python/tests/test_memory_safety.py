@@ -78,7 +78,7 @@ def test_blocks_of_an_array_follow_each_other(table):
 
 
 def test_masked_items_are_not_written(table):
-    with pytest.raises(ostrakon.errors.InvalidArgumentError, match=r"masked .* filled"):
+    with pytest.raises(ostrakon.errors.InvalidArgumentError, match=r"masked .*filled"):
         table.put("k", ["a", "b"], np.ma.array([1, 2], mask=[False, True]))
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime as dt
+import warnings
 from decimal import Decimal
 from typing import Any
 
@@ -100,6 +102,8 @@ def test_one_value_serves_for_all_and_none_for_columns_left_out(table: ostrakon.
         np.array([5, 6], "i4"),
         np.array([5, 6], "M8[ms]"),
         np.array([5000, 6999], "M8[us]"),
+        [np.datetime64(5, "ms"), np.datetime64(6_999_999, "ns")],
+        [np.datetime64(5, "ms"), 6],
         pa.array([5, 6]),
         pa.array([5, 6], pa.timestamp("ms")),
         pa.array([5_000_000, 6_000_001], pa.timestamp("ns", "UTC")),
@@ -219,7 +223,7 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     "one label": ({"row": GOOD, "visibility": "x|y&z"}, "`visibility` has an invalid label"),
     "long key": ({"row": ["a", "b" * (1 << 20), "c"], "qualifier": "q"}, "entry 1: the key has"),
     "objects": ({"row": ["a", Decimal(1), "c"]}, "`row` takes str, bytes or numbers.*Decimal"),
-    "an object": ({"row": object()}, "`row` takes str.*not object"),
+    "an object": ({"row": object()}, "`row` takes str.*not <object"),
     "two dimensions": ({"row": np.array([["a"], ["b"]])}, "`row` is an array of 2 dimensions"),
     "complex": ({"row": np.array([1j, 2j])}, "`row` is a NumPy array of kind c16"),
     "lists": ({"row": pa.array([[1], [2]])}, "`row` is of Arrow type List"),
@@ -313,3 +317,87 @@ def test_a_put_after_a_delete_in_one_millisecond_stays(table: ostrakon.Table) ->
         writer.put("w", "q", "last")
         writer.delete("w", "q")
     assert table.get("w", "q") is None
+
+
+@pytest.mark.parametrize(
+    "stamp",
+    [
+        np.array([2**62], "M8[s]"),
+        np.array([2**60], "M8[h]"),
+        np.array([2**62], "M8[Y]"),
+        [np.datetime64(2**62, "s")],
+        np.datetime64(2**62, "s"),
+        np.datetime64(-(2**62), "m"),
+        pa.array([2**62], pa.timestamp("s")),
+        np.array([2**63], np.uint64),
+    ],
+    ids=str,
+)
+def test_timestamps_beyond_milliseconds_are_refused(table: ostrakon.Table, stamp: Any) -> None:
+    with pytest.raises(errors.InvalidArgumentError, match="`timestamp` has .*milliseconds of 64"):
+        table.put(["a"], "q", "v", timestamp=stamp)
+    with pytest.raises(errors.InvalidArgumentError, match="`timestamp`"):
+        table.bulk_import(["a"], "q", "v", timestamp=stamp)
+    assert table.count() == 0
+
+
+def test_one_time_of_numpy_is_for_all_entries(table: ostrakon.Table) -> None:
+    table.put(["a", "b"], "q", "v", timestamp=np.datetime64("2024-01-01"))
+    table.put("c", "q", "v", timestamp=np.datetime64("2024-01-01T00:00:00.000999"))
+    assert [entry.timestamp for entry in table.scan().entries()] == [1704067200000] * 3
+    for nothing in (np.datetime64("NaT"), [np.datetime64("NaT")], np.array(["NaT"], "M8[D]")):
+        with pytest.raises(errors.InvalidArgumentError, match="no value for entry 0"):
+            table.put("d", "q", "v", timestamp=nothing)
+
+
+def test_truth_is_not_a_timestamp(table: ostrakon.Table) -> None:
+    for stamp in (True, [True], [1, False], np.True_):
+        with pytest.raises(errors.ArgumentTypeError, match="`timestamp` takes integers"):
+            table.put(["a"], "q", "v", timestamp=stamp)
+
+
+def test_a_writer_that_is_dropped_with_entries_warns(table: ostrakon.Table) -> None:
+    writer = table.writer()
+    writer.put("a", "q", 1)
+    with pytest.warns(ResourceWarning, match="not closed, so entries may be lost"):
+        del writer
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        unused, flushed, closed = table.writer(), table.writer(), table.writer()
+        flushed.put("b", "q", 1)
+        flushed.flush()
+        closed.put("c", "q", 1)
+        closed.close()
+        del unused, flushed, closed
+        with contextlib.suppress(KeyError), table.writer() as left:
+            left.put("d", "q", 1)
+            raise KeyError
+        del left
+    assert [entry.row for entry in table.scan().entries()] == ["b", "c"]
+
+
+def test_a_writer_of_a_closed_store_fails_at_once() -> None:
+    store = ostrakon.open()
+    writer = store.create_table("t").writer()
+    writer.put("a", "q", 1)
+    store.close()
+    with pytest.raises(errors.ClosedError, match="the store is closed"):
+        writer.put("b", "q", 1)
+
+
+def test_errors_about_columns_say_what_to_pass(table: ostrakon.Table) -> None:
+    class Other:
+        pass
+
+    masked = np.ma.masked_array(["a", "b"], [False, True])
+    said = [
+        (masked, r"`compressed\(\)` to drop the masked items, or `filled\(\)` to replace them"),
+        ((row for row in "ab"), r"a generator, which can be read only once; pass `list\(…\)`"),
+        (None, "`row` is None"),
+        (Other(), "`row` takes str, bytes or numbers"),
+    ]
+    for column, expected in said:
+        with pytest.raises(errors.ArgumentTypeError, match=expected):
+            table.put(column, "q", 1)
+    with pytest.raises(errors.ArgumentTypeError, match="`value`"):
+        table.put("a", "q", object())

@@ -247,3 +247,33 @@ def test_no_label_of_a_hidden_entry_goes_out() -> None:
             column = pa.table(table.scan(auths=auths)).column("visibility")
             found = [label for chunk in column.chunks for label in chunk.dictionary.to_pylist()]
             assert found == labels
+
+
+def test_rows_of_another_type_are_type_errors(letters: ostrakon.Table) -> None:
+    for call in (
+        lambda: letters.scan(5),
+        lambda: letters.scan([None]),
+        lambda: letters.scan().rows(5),
+        lambda: letters.scan(columns=[5]),  # type: ignore[list-item]
+    ):
+        with pytest.raises(errors.ArgumentTypeError):
+            call()
+    with pytest.raises(errors.ArgumentTypeError, match="`rows` takes rows, pairs"):
+        letters.scan().rows(5)
+
+
+def test_an_iterator_that_is_not_there_cannot_be_removed(letters: ostrakon.Table) -> None:
+    with pytest.raises(errors.NotFoundError, match="no iterator 'nope' for scan, minc, majc"):
+        letters.remove_iterator("nope")
+    letters.attach_iterator(IteratorSetting(30, "GrepIterator", "grep", {"term": "x"}), ["scan"])
+    with pytest.raises(errors.NotFoundError, match="no iterator 'grep' for majc"):
+        letters.remove_iterator("grep", ["majc"])
+    letters.remove_iterator("grep")
+    assert letters.count() > 0
+
+
+def test_what_belongs_to_an_open_store_is_not_pickled(letters: ostrakon.Table) -> None:
+    for thing in (letters, letters.scan()):
+        with pytest.raises(TypeError, match="of an open store cannot be pickled: open the store"):
+            pickle.dumps(thing)
+        assert copy.copy(thing).count() == letters.count()

@@ -330,3 +330,26 @@ def test_ctrl_c_ends_a_query(store: ostrakon.Store) -> None:
     with pytest.raises(errors.ClosedError, match="run the statement again"):
         result.to_arrow()
     assert store.sql("SELECT 1").scalar() == 1
+
+
+def test_missing_parameters_of_pandas_are_nulls(store: ostrakon.Store) -> None:
+    for missing in (None, pd.NA, pd.NaT, np.datetime64("NaT")):
+        assert store.sql("SELECT ? IS NULL", [missing]).scalar() is True
+
+
+def test_a_time_of_day_is_a_text(store: ostrakon.Store) -> None:
+    assert store.sql("SELECT ?", [dt.time(10, 5)]).scalar() == "10:05:00"
+
+
+def test_parameters_of_another_type_are_type_errors(store: ostrakon.Store) -> None:
+    for parameters in (5, [object()], "x", {"a": 1}):
+        with pytest.raises(errors.ArgumentTypeError, match="`parameters`"):
+            store.sql("SELECT ?", parameters)  # type: ignore[arg-type]
+
+
+def test_rows_that_were_iterated_cannot_be_fetched(people: ostrakon.Store) -> None:
+    result = people.sql("SELECT 1")
+    assert list(result) == [(1,)]
+    for read in (result.fetchall, result.to_arrow, lambda: list(result)):
+        with pytest.raises(errors.ClosedError, match="run the statement again"):
+            read()

@@ -526,3 +526,17 @@ def test_an_error_of_damage_names_the_file_and_the_next_step(tmp_path: Path) -> 
         with pytest.raises(errors.CorruptionError, match="open a checkpoint") as raised:
             ostrakon.open(tmp_path / "db", read_only=read_only)
         assert "catalog" in raised.value.context["file"]
+
+
+def test_paths_that_are_no_directories_are_named(tmp_path: Path) -> None:
+    file = tmp_path / "notes.txt"
+    file.write_text("x")
+    with pytest.raises(errors.InvalidArgumentError, match="the path is a file; a store is a dir"):
+        ostrakon.open(file)
+    with pytest.raises(errors.InvalidArgumentError, match="`path` is empty"):
+        ostrakon.open("")
+
+
+def test_the_index_of_a_store_is_a_name(store: ostrakon.Store) -> None:
+    with pytest.raises(errors.ArgumentTypeError, match="is the `name` of a table, not 5"):
+        store[5]  # type: ignore[index]

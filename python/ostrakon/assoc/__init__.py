@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from ostrakon.assoc.core import Assoc, AssocWarning
 from ostrakon.assoc.engines import ENGINES, Engine
+from ostrakon.assoc.exactness import InexactError
 from ostrakon.assoc.hierarchy import HierAssoc
 from ostrakon.assoc.selectors import Selector, contains, matches, startswith
 
@@ -22,6 +23,7 @@ __all__ = [
     "AssocWarning",
     "Engine",
     "HierAssoc",
+    "InexactError",
     "Selector",
     "contains",
     "matches",

@@ -17,12 +17,14 @@ from ostrakon.assoc.base import (
     numbers,
     ones,
     with_numbers,
+    without_nulls,
 )
 from ostrakon.assoc.exact import absolute, computed, largest, scaled
+from ostrakon.assoc.exactness import common
 from ostrakon.assoc.items import read_items, resolve
 from ostrakon.assoc.keys import Keys, TextKeys, meet, unite
 from ostrakon.assoc.machine import MISSING, Array, inverse_map
-from ostrakon.assoc.matrix import Matrix, matrix_of, restored
+from ostrakon.assoc.matrix import Matrix, matrix_of
 from ostrakon.assoc.warning import AssocWarning
 
 if TYPE_CHECKING:
@@ -145,7 +147,7 @@ def true_divide(array: Assoc, other: Any) -> Assoc:
     right = right.with_values(right.values.astype(np.float64))
     aligned = Aligned(array, other, False)
     result = aligned.numbers(left, right, "divide", False)
-    return array._condensed(aligned.row, aligned.col, None, left.values, result)
+    return without_nulls(array._condensed(aligned.row, aligned.col, None, left.values, result))
 
 
 def divide(array: Assoc, other: Any) -> Assoc:
@@ -217,6 +219,8 @@ def combine(
     ('a', 'x')  8
     ('b', 'x')  10000
     """
+    if own._matrix.values.dtype.kind in "mM" and other._matrix.values.dtype.kind in "mM":
+        own, other = _of_one_unit(own, other)
     aligned = Aligned(own, other, True)
     starts, columns, left, right = aligned.match(own._matrix, other._matrix, True)
     if isinstance(function, np.ufunc) and own._val is None and other._val is None:
@@ -311,7 +315,7 @@ def _numeric(array: Assoc, other: Assoc, operation: str, sign: str, over_union: 
         right,
         one * two if operation == "multiply" else one + two,
     )
-    return array._condensed(aligned.row, aligned.col, None, left.values, result)
+    return without_nulls(array._condensed(aligned.row, aligned.col, None, left.values, result))
 
 
 def _pattern(array: Assoc, other: Assoc, over_union: bool) -> Assoc:
@@ -336,17 +340,28 @@ def _extreme(array: Assoc, other: Assoc, operation: str) -> Assoc:
     if not len(other) or not len(array._matrix.columns):
         return array if not len(other) else other
     mine, theirs = array._matrix.values, other._matrix.values
-    if mine.dtype.kind in "mM" and mine.dtype == theirs.dtype:
+    if mine.dtype.kind in "mM" and mine.dtype.kind == theirs.dtype.kind:
+        array, other = _of_one_unit(array, other)
+        mine = array._matrix.values
         result = aligned.numbers(
             array._matrix.kernel(), other._matrix.kernel(), operation, True, False
         )
         return array._condensed(aligned.row, aligned.col, None, mine, result)
-    left, right = common_numbers(numbers(array, operation), numbers(other, operation))
+    left, right = numbers(array, operation), numbers(other, operation)
+    # A value is chosen, not computed: it stays exact.
+    one, two = common(left.values, right.values, "the values")
+    left, right = left.with_values(one), right.with_values(two)
     result = aligned.numbers(left, right, operation, True)
     if mine.dtype.kind == theirs.dtype.kind == "b":
         starts, columns, values, rows, cols = result
         result = (starts, columns, values.astype(bool), rows, cols)
     return array._condensed(aligned.row, aligned.col, None, left.values, result)
+
+
+def _of_one_unit(array: Assoc, other: Assoc) -> tuple[Assoc, Assoc]:
+    """Both with timestamps of the same unit."""
+    one, two = common(array._matrix.values, other._matrix.values, "the values")
+    return with_numbers(array, one), with_numbers(other, two)
 
 
 def _scaled(array: Assoc, number: Any, function: np.ufunc) -> Assoc:
@@ -419,6 +434,8 @@ def _combined_arrays(
     if right_default is not None:
         known |= ~there
     computed = function(a[known], b[known])
+    if known.all():
+        return np.asarray(computed)
     values = np.where(here, a, b).astype(np.result_type(computed, kind))
     values[known] = computed
-    return restored(values, mine)
+    return values

@@ -22,11 +22,20 @@ def filtered(array: Assoc, marks: Array) -> Assoc:
 
 
 def with_numbers(array: Assoc, values: Array) -> Assoc:
-    """The same places with numbers; zeros go."""
-    if values.dtype.kind not in "mM" and not np.asarray(values != 0).all():
-        made = array._make(array._row, array._col, None, array._matrix.with_values(values))
-        return filtered(made, values != 0)
-    return array._make(array._row, array._col, None, array._matrix.with_values(values))
+    """The same places with numbers; zeros and NaN go."""
+    made = array._make(array._row, array._col, None, array._matrix.with_values(values))
+    return without_nulls(made)
+
+
+def without_nulls(array: Assoc) -> Assoc:
+    """The entries that are not zero and not NaN, which counts as missing, as in `inf - inf`."""
+    values = array._matrix.values
+    if array._val is not None or values.dtype.kind in "mM":
+        return array
+    keep = np.asarray(values != 0)
+    if values.dtype.kind == "f":
+        keep &= ~np.isnan(values)
+    return array if keep.all() else filtered(array, keep)
 
 
 def ones(array: Assoc) -> Matrix:

@@ -23,10 +23,11 @@ import numpy as np
 
 from ostrakon.assoc.arithmetic import Aligned
 from ostrakon.assoc.base import filtered, is_assoc, is_number
+from ostrakon.assoc.exactness import compared
 from ostrakon.assoc.items import split_delimited
 from ostrakon.assoc.keys import as_timestamp, unite
 from ostrakon.assoc.machine import MISSING, Array
-from ostrakon.errors import InvalidArgumentError
+from ostrakon.errors import ArgumentTypeError, InvalidArgumentError
 
 if TYPE_CHECKING:
     from ostrakon.assoc.core import Assoc
@@ -77,10 +78,15 @@ def _compared(array: Assoc, other: Any, compare: Compare, sign: str) -> Assoc:
         )
     elif is_number(other):
         fits = array._val is None and not stamped
+    elif isinstance(other, (list, tuple, np.ndarray)):
+        raise ArgumentTypeError(
+            f"{sign}: {other!r} is a list, and one value is needed: write A {sign} 'v' for a text, "
+            f"A {sign} 5 for a number"
+        )
     else:
         return NotImplemented  # type: ignore[no-any-return]
     if fits:
-        return filtered(array, compare(array._matrix.values, other))
+        return filtered(array, compared(array._matrix.values, other, compare))
     return filtered(array, _unlike(array, other, compare, sign))
 
 
@@ -125,7 +131,7 @@ def _against(array: Assoc, other: Assoc, compare: Compare) -> Array:
     there = right != MISSING
     facing = np.zeros(len(mine), theirs.dtype)
     facing[there] = theirs[right[there]]
-    marks = np.asarray(compare(mine, facing))
+    marks = compared(mine, facing, compare)
     if theirs.dtype.kind in "mM":
         # Timestamps have no null: a missing one is only different.
         marks = np.where(there, marks, compare is operator.ne)

@@ -328,6 +328,8 @@ def _settled(row: Keys, col: Keys, dictionary: TextKeys | None, matrix: Matrix) 
         return row, col, dictionary, matrix
     else:
         keep = np.asarray(values != 0)
+        if values.dtype.kind == "f":
+            keep &= ~np.isnan(values)  # inf - inf, which counts as missing
         if keep.all():
             return row, col, dictionary, matrix
     result = assoc_filter(matrix.kernel(), np.ascontiguousarray(keep))

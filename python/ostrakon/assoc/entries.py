@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ostrakon.assoc.exactness import same
 from ostrakon.assoc.keys import python_value
 from ostrakon.assoc.machine import Array
 from ostrakon.assoc.matrix import python_list
@@ -112,9 +113,12 @@ def equals(array: Assoc, other: Any) -> bool:
         return False
     if array._val is not None and other._val is not None and not array._val.equals(other._val):
         return False
-    same = array._row.equals(other._row) and array._col.equals(other._col)
-    return same and all(
-        np.array_equal(one, two) for one, two in zip(mine[:3], theirs[:3], strict=True)
+    keys_same = array._row.equals(other._row) and array._col.equals(other._col)
+    return (
+        keys_same
+        and np.array_equal(mine.starts, theirs.starts)
+        and np.array_equal(mine.columns, theirs.columns)
+        and same(mine.values, theirs.values)
     )
 
 

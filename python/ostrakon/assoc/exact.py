@@ -49,7 +49,8 @@ def computed(
 
 def added(values: Array, starts: Array) -> Array:
     """The sum of each run of values."""
-    whole = np.add.reduceat(values, starts)
+    with np.errstate(invalid="ignore"):  # inf - inf is NaN, which the caller leaves out
+        whole = np.add.reduceat(values, starts)
     if largest(values) * len(values) <= LARGEST:
         return whole
     floats = np.add.reduceat(values.astype(np.float64), starts)
@@ -59,7 +60,8 @@ def added(values: Array, starts: Array) -> Array:
 def total(values: Array) -> Any:
     """The sum of all values; an int of Python's is as large as it must be."""
     if largest(values) * len(values) <= LARGEST:
-        return np.add.reduce(values)
+        with np.errstate(invalid="ignore"):
+            return np.add.reduce(values)
     return sum(values.tolist())
 
 
@@ -70,7 +72,8 @@ def scaled(values: Array, number: Any, function: np.ufunc) -> Array:
         ends = (int(values.min()) * int(number), int(values.max()) * int(number))
         if not -LARGEST - 1 <= min(ends) <= max(ends) <= LARGEST:
             values, number = values.astype(np.float64), float(number)
-    result: Array = function(values, number)
+    with np.errstate(invalid="ignore"):  # 0 * inf is NaN, which the caller leaves out
+        result: Array = function(values, number)
     return result
 
 

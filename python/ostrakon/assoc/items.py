@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 
 from ostrakon._native import assoc_keys
+from ostrakon.assoc.exactness import FLOAT_INTEGERS, InexactError, stamped
 from ostrakon.assoc.keys import Keys, NumberKeys, TextKeys, as_timestamp
 from ostrakon.assoc.machine import Array, threads
-from ostrakon.errors import InvalidArgumentError
+from ostrakon.errors import ArgumentTypeError, InvalidArgumentError
 from ostrakon.extras import load
 
 # A text that ends in one of these is a list; any other text is one item.
@@ -112,18 +113,40 @@ def _from_sequence(name: str, data: list[Any]) -> Items:
     if isinstance(first, (str, bytes)) and not isinstance(first, np.bytes_):
         # The kernel names the first item that is no text.
         return _masked(Items(name, len(data), source=(name, "list", data)), valid)
-    if isinstance(first, (dt.date, dt.timedelta)):
+    if any(isinstance(item, (dt.date, dt.timedelta)) for item in data):
         data = [as_timestamp(item) for item in data]
     try:
-        array = np.asarray(data)
+        if all(isinstance(item, (np.datetime64, np.timedelta64)) for item in data):
+            array = stamped(data, f"{name}: the items")
+        else:
+            array = np.asarray(data)
+    except InexactError:
+        raise
     except (ValueError, TypeError, OverflowError) as error:
         raise TypeError(f"{name}: the items are of different kinds: {error}") from None
+    _check_integers(name, data, array)
     if array.dtype.kind in "USO" and not isinstance(first, (str, bytes)):
         kinds = sorted({type(item).__name__ for item in data})
         raise TypeError(
             f"{name}: items must be all text, all numbers or all timestamps, not {', '.join(kinds)}"
         )
     return _masked(from_numpy(name, array), valid)
+
+
+def _check_integers(name: str, data: list[Any], array: Array) -> None:
+    """Raises for integers that are not held, or that became floats and changed."""
+    if array.dtype.kind not in "fO":
+        return
+    for item in data:
+        if not isinstance(item, (int, np.integer)) or abs(int(item)) <= FLOAT_INTEGERS:
+            continue
+        if array.dtype.kind == "O":
+            raise ArgumentTypeError(f"{name}: the integer {item} is beyond 64 bits; use floats")
+        if int(float(item)) != item:
+            raise InexactError(
+                f"{name}: the integer {item} stands beside floats, and no float holds it (they do "
+                "up to 2^53); give integers alone, or make it a float yourself"
+            )
 
 
 def _masked(items: Items, valid: Array | None) -> Items:

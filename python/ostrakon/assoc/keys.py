@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from ostrakon._native import NativeKeys, assoc_keys
+from ostrakon.assoc.exactness import common, converted, rank, same
 from ostrakon.assoc.machine import MISSING, Array, frozen
 
 # Wider fixed-width arrays than this, in bytes, become arrays of Python strings.
@@ -138,7 +139,7 @@ class NumberKeys:
     @property
     def kind(self) -> str:
         """What the keys are, for messages."""
-        return "timestamps" if self.array.dtype.kind in "mM" else "numbers"
+        return {"M": "timestamps", "m": "durations"}.get(self.array.dtype.kind, "numbers")
 
     @property
     def nbytes(self) -> int:
@@ -167,13 +168,14 @@ class NumberKeys:
 
     def equals(self, other: Keys) -> bool:
         """Whether both hold the same keys."""
-        return isinstance(other, NumberKeys) and np.array_equal(self.array, other.array)
+        return isinstance(other, NumberKeys) and same(self.array, other.array)
 
-    def union(self, other: NumberKeys) -> tuple[NumberKeys, Array, Array]:
+    def union(self, other: NumberKeys, axis: str = "inner") -> tuple[NumberKeys, Array, Array]:
         """All keys, and where those of either side stand among them."""
-        array = np.union1d(self.array, other.array)
-        left = np.searchsorted(array, self.array).astype(np.uint32)
-        return NumberKeys(array), left, np.searchsorted(array, other.array).astype(np.uint32)
+        mine, theirs = common(self.array, other.array, f"the {axis} keys")
+        array = np.union1d(mine, theirs)
+        left = np.searchsorted(array, mine).astype(np.uint32)
+        return NumberKeys(array), left, np.searchsorted(array, theirs).astype(np.uint32)
 
     def intersection(self, other: NumberKeys) -> tuple[Array, Array]:
         """Positions of the common keys on either side."""
@@ -185,24 +187,31 @@ class NumberKeys:
         """For each key its position in `other`, or `MISSING`."""
         if len(other) == 0:
             return np.full(len(self), MISSING, np.uint32)
-        places = np.searchsorted(other.array, self.array)
-        found = other.array[np.minimum(places, len(other) - 1)] == self.array
+        mine, fits = converted(self.array, other.array.dtype)
+        places = np.searchsorted(other.array, mine)
+        found = fits & (other.array[np.minimum(places, len(other) - 1)] == mine)
         return np.where(found, places, MISSING).astype(np.uint32)
 
     def find(self, key: Any) -> int | None:
         """Position of a key."""
-        if isinstance(key, str):
+        key = as_timestamp(key)
+        if not is_bound(key):
             return None
-        place = int(np.searchsorted(self.array, key))
-        return place if place < len(self) and self.array[place] == key else None
+        try:
+            first, last = rank(self.array, key, "left"), rank(self.array, key, "right")
+        except TypeError:
+            return None  # a number among timestamps, or the reverse
+        return first if first < last else None
 
     def range(self, first: Any, last: Any) -> tuple[int, int]:
         """Positions from `first` to `last`, both included; `None` is an open end."""
         for bound in (first, last):
             if isinstance(bound, str):
                 raise TypeError(f"the keys are {self.kind}, the bound {bound!r} is text")
-        start = 0 if first is None else int(np.searchsorted(self.array, first, "left"))
-        stop = len(self) if last is None else int(np.searchsorted(self.array, last, "right"))
+            if bound is not None and not is_bound(bound):
+                raise TypeError(f"the keys are {self.kind}, the bound {bound!r} is not")
+        start = 0 if first is None else rank(self.array, first, "left")
+        stop = len(self) if last is None else rank(self.array, last, "right")
         return start, max(start, stop)
 
     def lookup(self, items: TextKeys | NumberKeys) -> Array:
@@ -211,6 +220,8 @@ class NumberKeys:
             if len(items) == 0:
                 return np.empty(0, np.uint32)
             raise TypeError(f"the keys are {self.kind}, not text; give {self.kind}, or use .iloc")
+        if len(self) and len(items) and self.kind != items.kind:
+            raise TypeError(f"the keys are {self.kind}, not {items.kind}; give {self.kind}")
         return self.intersection(items)[0]
 
 
@@ -241,7 +252,7 @@ def unite(left: Keys, right: Keys, axis: str) -> tuple[Keys, Array | None, Array
         return left.union(right)
     if isinstance(left, NumberKeys) and isinstance(right, NumberKeys):
         _check_kinds(left, right, axis)
-        return left.union(right)
+        return left.union(right, axis)
     raise _mixed(left, right, axis)
 
 
@@ -284,6 +295,11 @@ def _mixed(left: Keys, right: Keys, axis: str) -> TypeError:
 
 def _from_buffers(data: Array, offsets: Array) -> TextKeys:
     return TextKeys(assoc_keys([("keys", "buffer", data, offsets)], 1)[0][0])
+
+
+def is_bound(value: Any) -> bool:
+    """Whether it is a number or a timestamp of NumPy's."""
+    return isinstance(value, (int, float, np.number, np.bool_, np.datetime64))
 
 
 def as_timestamp(value: Any) -> Any:

@@ -18,7 +18,14 @@ from ostrakon._native import (
     assoc_product_entries,
     assoc_product_size,
 )
-from ostrakon.assoc.base import common_numbers, filtered, is_assoc, is_number, numbers
+from ostrakon.assoc.base import (
+    common_numbers,
+    filtered,
+    is_assoc,
+    is_number,
+    numbers,
+    without_nulls,
+)
 from ostrakon.assoc.engines import ADDITIONS, ENGINES, MULTIPLICATIONS, Engine
 from ostrakon.assoc.exact import computed, largest
 from ostrakon.assoc.keys import TextKeys, inner_map
@@ -119,7 +126,7 @@ def _multiplied(
         # A single product is at most the larger of these; a sum has at most one term per entry.
         max(one * two if multiply == "times" else one + two, 1) * met,
     )
-    return array._condensed(array._row, other._col, None, left.values, result)
+    return without_nulls(array._condensed(array._row, other._col, None, left.values, result))
 
 
 def semiring_prod(

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from ostrakon._native import assoc_transpose
-from ostrakon.assoc.base import filtered, is_assoc, numbers, ones
+from ostrakon.assoc.base import filtered, is_assoc, numbers, ones, without_nulls
 from ostrakon.assoc.exact import added, total
 from ostrakon.assoc.keys import Keys, NumberKeys, TextKeys, inner_map, python_value
 from ostrakon.assoc.machine import MISSING, Array
@@ -69,6 +69,8 @@ def max_(array: Assoc, axis: Any = None) -> Any:
 def mean(array: Assoc, axis: int | None = None) -> Any:
     """Sum by count of the entries that are there."""
     if axis is None:
+        if not len(array._matrix.columns):
+            raise InvalidArgumentError("an empty array has no mean; test len(A) first")
         return array.sum() / len(array._matrix.columns)
     return array.sum(axis) / array.count(axis)
 
@@ -238,9 +240,7 @@ def _cleaned(array: Assoc) -> Assoc:
     values = array._matrix.values
     if array._val is not None or values.dtype.kind in "mM":
         return filtered(array, np.ones(len(values), bool))
-    if np.asarray(values != 0).all():
-        return array
-    return filtered(array, values != 0)
+    return without_nulls(array)
 
 
 def _runs(function: np.ufunc, values: Array, starts: Array) -> Array:

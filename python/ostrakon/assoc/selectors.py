@@ -63,7 +63,13 @@ def contains(pieces: str | list[str]) -> Selector:
 
 def matches(pattern: str) -> Selector:
     """Keys that match a regular expression of Python's, as a whole. Each key becomes a string."""
-    compiled = re.compile(pattern)
+    try:
+        compiled = re.compile(pattern)
+    except (re.error, TypeError) as error:
+        raise InvalidArgumentError(
+            f"pattern: {pattern!r} is not a regular expression: {error}; for a literal text use "
+            "contains(), or re.escape()"
+        ) from None
     return Selector(
         "matches",
         [pattern],
@@ -124,8 +130,13 @@ def _is_mask(index: Any) -> bool:
 
 def _by_mask(keys: Keys, mask: Array) -> Array:
     if mask.shape != (len(keys),):
-        raise InvalidArgumentError(f"the mask has {mask.size} marks for {len(keys)} keys")
+        raise InvalidArgumentError(_mask_size(mask.size, len(keys)))
     return np.flatnonzero(mask).astype(np.uint32)
+
+
+def _mask_size(items: int, keys: int) -> str:
+    mask = f"the mask has {items} item{'' if items == 1 else 's'}"
+    return f"{mask}, but there {'is' if keys == 1 else 'are'} {keys} key{'' if keys == 1 else 's'}"
 
 
 def _by_text(keys: Keys, text: str) -> Array | None:
@@ -201,7 +212,7 @@ def by_position(size: int, index: Any, axis: str) -> Array | None:
     array = np.asarray(index)
     if array.dtype.kind == "b":
         if array.shape != (size,):
-            raise InvalidArgumentError(f"{axis}: the mask has {array.size} marks for {size} keys")
+            raise InvalidArgumentError(f"{axis}: {_mask_size(array.size, size)}")
         return np.flatnonzero(array).astype(np.uint32)
     if array.size == 0:
         return np.empty(0, np.uint32)

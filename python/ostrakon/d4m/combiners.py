@@ -72,6 +72,11 @@ def add(table: Table, family: str, columns: Any, kind: str) -> None:
         ) from error
 
 
+def sums() -> IteratorSetting:
+    """What sums all columns of a table, for its properties when it is created."""
+    return _setting("", "sum", ":")
+
+
 def _setting(family: str, kind: str, keys: Any) -> IteratorSetting:
     priority, name = COMBINERS[kind]
     if name == _DECIMAL:

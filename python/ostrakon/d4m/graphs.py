@@ -11,6 +11,7 @@ import numpy as np
 
 from ostrakon.assoc import Assoc, startswith
 from ostrakon.assoc.keys import TextKeys
+from ostrakon.d4m import combiners
 from ostrakon.d4m.bindings import places_of
 from ostrakon.d4m.forms import adj_to_edge, adj_to_single, edge_to_adj, single_to_adj
 from ostrakon.d4m.ids import flipped, new_ids
@@ -26,11 +27,27 @@ if TYPE_CHECKING:
     from ostrakon.d4m.database import DB
 
 
-def summed(table: AssocTable) -> AssocTable:
-    """A table that sums the values at one place."""
+def summed(db: DB, *names: str) -> list[AssocTable]:
+    """Tables that sum the values at one place; missing ones are created so.
+
+    Existing tables come first: where the caller may not change one of them, nothing is created.
+    """
+    for name in names:
+        if name in db.store:
+            _sum(db[name])
+    properties = combiners.sums().properties()
+    for name in names:
+        if name not in db.store:
+            db.store.create_table(name, properties=properties, exist_ok=True)
+    tables = [db[name] for name in names]
+    for table in tables:
+        _sum(table)  # for one that another thread has just created
+    return tables
+
+
+def _sum(table: AssocTable) -> None:
     if not table.list_col_combiner():
         table.add_col_combiner(":", "sum")
-    return table
 
 
 def by_label(array: Assoc, labels: Labels) -> list[tuple[Any, Assoc]]:
@@ -150,10 +167,8 @@ class Adjacency(Deleting, TableGroup):
     __slots__ = ("degree_table", "pair")
 
     def __init__(self, db: DB, prefix: str) -> None:
-        self.pair: AssocPair = db[prefix, f"{prefix}T"]
-        summed(self.pair.main)
-        summed(self.pair.transpose)
-        self.degree_table = summed(db[f"{prefix}Deg"])
+        main, transpose, self.degree_table = summed(db, prefix, f"{prefix}T", f"{prefix}Deg")
+        self.pair = AssocPair(main, transpose)
 
     def put(self, array: Assoc, *, visibility: Labels = None) -> int:
         """Adds the edges of an adjacency array; returns their number."""
@@ -278,8 +293,8 @@ class Incidence(Deleting, TableGroup):
     __slots__ = ("degree_table", "end", "pair", "start")
 
     def __init__(self, db: DB, prefix: str, start: str = "Out|", end: str = "In|") -> None:
+        (self.degree_table,) = summed(db, f"{prefix}Deg")
         self.pair: AssocPair = db[prefix, f"{prefix}T"]
-        self.degree_table = summed(db[f"{prefix}Deg"])
         self.start = start
         self.end = end
 
@@ -421,7 +436,7 @@ class SingleTable(Deleting, TableGroup):
             raise InvalidArgumentError(
                 f"separator: one character, not {separator!r}", {"argument": "separator"}
             )
-        self.table = summed(db[name])
+        (self.table,) = summed(db, name)
         self.separator = separator
 
     def put(self, array: Assoc, *, visibility: Labels = None) -> int:

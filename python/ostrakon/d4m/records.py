@@ -71,13 +71,14 @@ class Records(Search, TableGroup):
                 {"argument": "separator"},
             )
         self.separator = separator
+        self.degree_table: AssocTable
+        self.field_table: AssocTable
+        self.degree_table, self.field_table = summed(db, f"{prefix}Deg", f"{prefix}Field")
         for name in (prefix, f"{prefix}T", f"{prefix}Txt"):
             if name not in db.store:
                 db.store.create_table(name, properties=_COMPRESSED, exist_ok=True)
         self.pair: AssocPair = db[prefix, f"{prefix}T"]
-        self.degree_table: AssocTable = summed(db[f"{prefix}Deg"])
         self.text_table: AssocTable = db[f"{prefix}Txt"].using(numbers=False)
-        self.field_table: AssocTable = summed(db[f"{prefix}Field"])
 
     def ingest(
         self,

@@ -47,7 +47,7 @@ def k_truss(
 
 
 def triangle_count(store: Store, table: str | Part, **where: Any) -> int:
-    """The number of triangles of the graph, without regard to directions and loops."""
+    """The number of triangles of the graph. Directions and loops are ignored."""
     return int(compute(store, "triangle_count", table, **where)["triangles"])
 
 

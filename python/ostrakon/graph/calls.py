@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import numpy as np
 
@@ -19,7 +19,9 @@ from ostrakon.arguments import (
     optional_number,
     optional_text,
     text_of,
+    wrong_type,
 )
+from ostrakon.errors import InvalidArgumentError
 from ostrakon.graph.results import Matrix
 from ostrakon.scan import auths_of
 
@@ -53,6 +55,9 @@ class Part:
     most: float | None = None
     values: str = "numbers"
 
+
+_RUST_NAMES = "ValueKind::Ones or NumbersOrOne"
+_PYTHON_NAMES = 'Part(table, values="ones") or values="numbers_or_one"'
 
 _DEFAULTS: dict[str, Any] = {
     "result": None,
@@ -101,7 +106,31 @@ def compute(
         **{name: _OPTIONS[name](name, value) for name, value in options.items()},
         "collect": collects(collect, options.get("result"), None),
     }
-    return _native.graph_compute(store._native, context, algorithm, part_of(table), given)
+    found: dict[str, Any] = call(
+        _native.graph_compute, store, context, algorithm, part_of(table), given
+    )
+    return found
+
+
+def call(function: Callable[..., Any], store: Store, *arguments: Any) -> Any:
+    """Calls into the compiled module, whose messages get the names that Python has."""
+    try:
+        return function(check_store(store)._native, *arguments)
+    except InvalidArgumentError as error:
+        text = str(error)
+        if _RUST_NAMES not in text:
+            raise
+        raise type(error)(text.replace(_RUST_NAMES, _PYTHON_NAMES), error.context) from None
+
+
+def check_store(store: Any) -> Store:
+    """The store, or an error that says what to pass."""
+    if not hasattr(store, "_native"):
+        takes = "an `ostrakon.Store`"
+        if hasattr(store, "store"):
+            takes += " (pass `db.store`)"
+        raise wrong_type("store", takes, store)
+    return cast("Store", store)
 
 
 def context_of(

@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 from ostrakon import _native
 from ostrakon.arguments import text_of
-from ostrakon.graph.calls import Part, collects, context_of, outcome_of, outputs_of, part_of
+from ostrakon.graph.calls import (
+    Part,
+    call,
+    collects,
+    context_of,
+    outcome_of,
+    outputs_of,
+    part_of,
+)
 from ostrakon.graph.results import Outcome
 
 if TYPE_CHECKING:
@@ -48,7 +56,7 @@ def table_mult(
     tables = (part_of(left, "left"), part_of(right, "right"))
     semiring = text_of("semiring", semiring, "two names, such as 'plus.times'")
     part = text_of("part", part, "'all', 'off_diagonal' or 'upper'")
-    done = _native.graph_multiply(store._native, context, tables, semiring, part, outputs)
+    done = call(_native.graph_multiply, store, context, tables, semiring, part, outputs)
     return Outcome(**outcome_of(done))
 
 
@@ -87,5 +95,5 @@ def _elementwise(
     outputs = outputs_of(result, result_transpose, collects(collect, result, result_transpose))
     tables = (part_of(left, "left"), part_of(right, "right"))
     operation = text_of("operation", operation, "a function, such as 'plus'")
-    done = _native.graph_elementwise(store._native, context, tables, union, operation, outputs)
+    done = call(_native.graph_elementwise, store, context, tables, union, operation, outputs)
     return Outcome(**outcome_of(done))

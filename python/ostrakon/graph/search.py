@@ -18,7 +18,17 @@ from ostrakon.arguments import (
 )
 from ostrakon.assoc.items import split_delimited
 from ostrakon.errors import NotFoundError
-from ostrakon.graph.calls import A_TABLE, FORMS, U32, context_of, keys_of, outcome_of, outputs_of
+from ostrakon.graph.calls import (
+    A_TABLE,
+    FORMS,
+    U32,
+    call,
+    check_store,
+    context_of,
+    keys_of,
+    outcome_of,
+    outputs_of,
+)
 from ostrakon.graph.results import Bfs
 from ostrakon.ranges import Range
 
@@ -82,8 +92,8 @@ def bfs(
     if isinstance(start, str):
         start = split_delimited(start)
     context = context_of(auths, visibility, memory_bytes, None)
-    _check_vertices(store, (form, table, transpose), start, auths)
-    found = _native.graph_search(store._native, context, start, search)
+    _check_vertices(check_store(store), (form, table, transpose), start, auths)
+    found = call(_native.graph_search, store, context, start, search)
     vertices = keys_of(found.pop("vertices"))
     last = np.frombuffer(found.pop("last"), np.uint32)
     return Bfs(

@@ -8,7 +8,17 @@ import numpy as np
 
 from ostrakon import _native
 from ostrakon.arguments import flag_of, integer_of, number_of, text_of, wrong_type
-from ostrakon.graph.calls import A_TABLE, FORMS, U32, Part, compute, context_of, outcome_of
+from ostrakon.errors import InvalidArgumentError
+from ostrakon.graph.calls import (
+    A_TABLE,
+    FORMS,
+    U32,
+    Part,
+    call,
+    compute,
+    context_of,
+    outcome_of,
+)
 from ostrakon.graph.results import Outcome
 
 if TYPE_CHECKING:
@@ -69,14 +79,33 @@ def put_edges(
     """
     context = context_of(None, visibility, None, None)
     edges = (rows, columns, weights)
-    return _native.graph_write(
-        store._native,
+    _check_lengths(rows=rows, columns=columns, weights=weights)
+    return call(  # type: ignore[no-any-return]
+        _native.graph_write,
+        store,
         context,
         text_of("form", form, FORMS),
         text_of("name", name, A_TABLE),
         integer_of("first_edge", first_edge, "a number"),
         edges,
     )
+
+
+def _check_lengths(**columns: Any) -> None:
+    lengths: dict[str, int] = {}
+    for name, column in columns.items():
+        if isinstance(column, (str, bytes)):
+            continue  # one value for all edges
+        try:
+            lengths[name] = len(column)
+        except TypeError:
+            continue  # one value, or a stream, whose length the writer checks
+    if len(set(lengths.values())) > 1:
+        found = ", ".join(f"`{name}` has {length}" for name, length in lengths.items())
+        raise InvalidArgumentError(
+            f"{found} items: give lists of one length, or a single value; nothing was written",
+            {"argument": list(lengths)[-1]},
+        )
 
 
 def degree_table(

@@ -134,7 +134,7 @@ def test_masks_by_another_array():
         (("a", "b", "c"), ValueError, "not 3 axes"),
         ((slice("a", "b", 2), ":"), ValueError, "row: a range of keys has no step"),
         (("a,:,b,:,c,", ":"), ValueError, "row: 'b' ends one range and begins another"),
-        (([True], ":"), ValueError, "row: the mask has 1 marks for 8 keys"),
+        (([True], ":"), ValueError, "row: the mask has 1 item, but there are 8 keys"),
         ((":", [None]), ValueError, "col: an index holds no missing key"),
         ((slice(1, 2), ":"), TypeError, "row: the keys are text, the bound 1 is not"),
         ((len, ":"), TypeError, "row: <built-in function len> chooses no keys"),

@@ -391,3 +391,27 @@ def test_values_that_a_combiner_cannot_add_are_refused(db: DB) -> None:
         pair.put(Assoc("r,s,", "c,d,", [1, 2.5]))
     assert pair.nnz() == pair.T.nnz() == 0
     assert pair.put(Assoc("r,s,", "c,d,", [1.0, 2.0])) == 2
+
+
+def test_a_reader_gets_whole_graphs_or_none(tmp_path: Any) -> None:
+    """A reader may create tables, but not change their properties afterwards."""
+    with ostrakon.open(tmp_path / "new", auths=["x"]) as store:
+        db = DB(store)
+        graph, single, records = db.adjacency("A"), db.single("S"), db.records("R")
+        assert graph.put(Assoc("a,", "b,", 1)) + graph.put(Assoc("a,", "b,", 2)) == 2
+        assert graph.degrees("a,").values.tolist() == [3]
+        for table in (graph.pair.main, graph.degree_table, single.table, records.degree_table):
+            assert table.list_col_combiner() == {"sum": ":"}
+    with ostrakon.open(tmp_path / "old") as store:
+        for name in ("ADeg", "S", "RField", "EDeg"):
+            store.create_table(name)
+        before = store.tables()
+    with ostrakon.open(tmp_path / "old", auths=["x"]) as store:
+        db = DB(store)
+        for call in (
+            lambda: db.adjacency("A"), lambda: db.single("S"), lambda: db.records("R"),
+            lambda: db.incidence("E"),
+        ):  # fmt: skip
+            with pytest.raises(PermissionDeniedError):
+                call()
+        assert store.tables() == before
