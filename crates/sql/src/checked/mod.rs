@@ -8,7 +8,6 @@ mod arrays;
 mod between;
 mod cast_of;
 mod conditions;
-mod correlation;
 mod date_bin;
 mod date_part;
 mod date_trunc;
@@ -33,7 +32,7 @@ mod operators;
 mod orders;
 mod physical;
 mod projections;
-mod regr_r2;
+mod regression;
 mod repeated_keys;
 mod rules;
 mod same_type;
@@ -88,8 +87,9 @@ pub(crate) fn register(context: &SessionContext, limit: usize, has_own_nulls: Ha
     context.add_optimizer_rule(Arc::new(one_way::OneWay));
     context.add_optimizer_rule(Arc::new(null_keys::NullKeys::new()));
     context.register_udaf(AggregateUDF::from(sum::CheckedSum::new()));
-    context.register_udaf(AggregateUDF::from(correlation::Corr::new()));
-    context.register_udaf(AggregateUDF::from(regr_r2::RegrR2::new()));
+    for function in regression::Regression::both() {
+        context.register_udaf(function);
+    }
     for extreme in extremes::Extreme::both() {
         context.register_udaf(extreme);
     }
