@@ -68,9 +68,9 @@ fn events_print_what_is_shown() {
 }
 
 #[test]
-fn the_definition_of_a_type_on_the_page_of_events_is_complete() {
+fn the_definition_of_a_type_in_the_reference_of_events_is_complete() {
     let folder = Folder::new();
-    let page = page("docs/guide/events.md");
+    let page = page("docs/guide/events-reference.md");
     let mut definitions = blocks(&page)
         .into_iter()
         .filter(|(language, ..)| *language == "toml");
