@@ -173,7 +173,7 @@ pub(crate) enum Command {
         subcommand,
         after_help = "Examples:
   ostrakon lab list
-  ostrakon lab run sen2013-table-1 --scale 0.1 --out records
+  ostrakon lab run sen2013-table-1 --scale 0.01 --out records
   ostrakon lab report records
   ostrakon lab continuous ingest --entries 10M"
     )]

@@ -4,11 +4,13 @@ use std::ops::ControlFlow;
 
 use datafusion::sql::parser::Statement;
 use datafusion::sql::sqlparser::ast::{
-    DataType, Expr, Statement as Ast, TimezoneInfo, TypedString, Value, visit_expressions_mut,
+    DataType, Expr, Statement as Ast, TimezoneInfo, TypedString, Value,
 };
 use datafusion::sql::sqlparser::tokenizer::Location;
 use ostrakon_cell::{Error, ErrorKind, Result};
 use ostrakon_events::show_time;
+
+use super::walk::visit_expressions_mut;
 
 /// A value for a parameter. It becomes a literal of the parsed statement, never a part of its text.
 #[derive(Debug, Clone, PartialEq)]

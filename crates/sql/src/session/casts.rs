@@ -9,12 +9,12 @@ use std::ops::ControlFlow;
 use datafusion::sql::sqlparser::ast::{
     CastKind, DataType, Distinct, Expr, Function, FunctionArg, FunctionArgExpr,
     FunctionArgumentList, FunctionArguments, GroupByExpr, Ident, ObjectName, OrderBy, OrderByKind,
-    Query, Select, SelectItem, SetExpr, Value, VisitMut, VisitorMut, visit_expressions,
-    visit_expressions_mut,
+    Query, Select, SelectItem, SetExpr, Value, VisitMut, VisitorMut,
 };
 
 use ostrakon_cell::{Error, ErrorKind, Result};
 
+use super::walk::{visit_expressions, visit_expressions_mut, visit_mut};
 use crate::checked::CAST_OF;
 
 /// Names the casts of a statement.
@@ -22,7 +22,7 @@ use crate::checked::CAST_OF;
 /// # Errors
 /// They cannot be named, and a sort would take a cast for an alias.
 pub(super) fn name_groups(statement: &mut impl VisitMut) -> Result<()> {
-    match statement.visit(&mut Casts) {
+    match visit_mut(statement, &mut Casts) {
         ControlFlow::Continue(()) => Ok(()),
         ControlFlow::Break(error) => Err(error),
     }

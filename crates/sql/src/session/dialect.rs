@@ -4,11 +4,12 @@ use std::ops::{ControlFlow, RangeInclusive};
 
 use datafusion::sql::sqlparser::ast::{
     BinaryOperator, DataType, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments,
-    TimezoneInfo, TypedString, Value, ValueWithSpan, VisitMut, visit_expressions_mut,
+    TimezoneInfo, TypedString, Value, ValueWithSpan, VisitMut,
 };
 use ostrakon_cell::{Error, ErrorKind, Result};
 
 use super::frame_bounds;
+use super::walk::visit_expressions_mut;
 
 /// Functions whose results are moments, although their types have no zone.
 const MOMENTS: [&str; 8] = [

@@ -4,13 +4,13 @@ use std::ops::ControlFlow;
 
 use datafusion::sql::sqlparser::ast::{
     BinaryOperator, DataType, DictionaryField, Expr, FunctionArg, FunctionArgExpr, Ident,
-    ObjectName, Statement as Ast, TableAlias, TableFactor, TimezoneInfo, Value, VisitMut,
-    VisitorMut,
+    ObjectName, Statement as Ast, TableAlias, TableFactor, TimezoneInfo, Value, VisitorMut,
 };
 use datafusion::sql::sqlparser::dialect::GenericDialect;
 use datafusion::sql::sqlparser::parser::Parser;
 use ostrakon_cell::{Error, ErrorKind, Result};
 
+use super::walk::visit_mut;
 use crate::files::{Called, CalledContent, CsvOptions, NULL_BYTES, is_delimiter};
 use crate::records::ColumnType;
 
@@ -22,7 +22,7 @@ const OPTIONS: &str = "header, delim, nullstr, names, columns, all_varchar";
 /// # Errors
 /// A call has no path, an option that there is not, or a value that the option cannot have.
 pub(super) fn name_files(statement: &mut Ast) -> Result<()> {
-    match statement.visit(&mut Calls) {
+    match visit_mut(statement, &mut Calls) {
         ControlFlow::Continue(()) => Ok(()),
         ControlFlow::Break(error) => Err(error),
     }

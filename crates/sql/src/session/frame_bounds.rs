@@ -4,9 +4,11 @@ use std::ops::ControlFlow;
 
 use datafusion::sql::sqlparser::ast::{
     Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Interval, UnaryOperator,
-    Value, WindowFrameBound, WindowType, visit_expressions,
+    Value, WindowFrameBound, WindowType,
 };
 use ostrakon_cell::{Error, ErrorKind, Result};
+
+use super::walk::visit_expressions;
 
 /// Writes `INTERVAL 1 DAY` in a frame as `INTERVAL '1' DAY`, which is the only form that the engine reads there.
 ///

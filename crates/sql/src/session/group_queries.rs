@@ -7,15 +7,16 @@ use std::ops::ControlFlow;
 
 use datafusion::sql::sqlparser::ast::{
     Expr, GroupByExpr, Ident, OrderByKind, Query, Select, SelectItem, SetExpr, Statement as Ast,
-    Value, VisitMut, VisitorMut, visit_expressions, visit_expressions_mut,
+    Value, VisitorMut,
 };
 
 use super::casts::{call, named_by, parts};
 use super::syntax::is_query;
+use super::walk::{visit_expressions, visit_expressions_mut, visit_mut};
 
 /// Names the queries of groups.
 pub(super) fn tell_apart(statement: &mut Ast) {
-    let _: ControlFlow<()> = statement.visit(&mut GroupQueries);
+    let _: ControlFlow<()> = visit_mut(statement, &mut GroupQueries);
 }
 
 struct GroupQueries;

@@ -13,9 +13,10 @@ use datafusion::logical_expr::{
 };
 use datafusion::sql::parser::{DFParser, Statement};
 use datafusion::sql::sqlparser::ast::{
-    CreateTable, Insert, Query, SelectItem, SetExpr, Statement as Ast, Visit, Visitor,
+    CreateTable, Insert, Query, SelectItem, SetExpr, Statement as Ast, Visitor,
 };
 
+use super::walk::visit;
 use crate::checked::stored;
 
 /// The plan of an INSERT.
@@ -173,7 +174,7 @@ fn has_queries(rows: &SetExpr) -> bool {
             ControlFlow::Break(())
         }
     }
-    rows.visit(&mut Queries).is_break()
+    visit(rows, &mut Queries).is_break()
 }
 
 /// `SELECT (SELECT 1)` in place of `VALUES ((SELECT 1))`, which the engine cannot execute. The rows of

@@ -10,9 +10,9 @@ use std::ops::ControlFlow;
 use datafusion::common::{Column, SchemaError, Span};
 use datafusion::error::DataFusionError;
 use datafusion::sql::parser::Statement;
-use datafusion::sql::sqlparser::ast::{
-    Expr, Ident, ObjectNamePart, Statement as Ast, visit_expressions_mut,
-};
+use datafusion::sql::sqlparser::ast::{Expr, Ident, ObjectNamePart, Statement as Ast};
+
+use super::walk::visit_expressions_mut;
 
 /// How many times a statement is planned at most. The engine reports all columns of a SELECT at once, and else one.
 pub(super) const PLANS_MAX: usize = 200;

@@ -34,6 +34,7 @@ mod temporary;
 mod unfinished;
 mod update;
 mod using;
+mod walk;
 mod windows;
 mod workers;
 

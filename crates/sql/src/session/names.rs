@@ -6,10 +6,11 @@ use std::ops::ControlFlow;
 use datafusion::sql::sqlparser::ast::{
     DataType, Distinct, Expr, GroupByExpr, Ident, ObjectNamePart, OrderByKind, Query, Select,
     SelectItem, SelectItemQualifiedWildcardKind, SetExpr, SetQuantifier, Value,
-    WildcardAdditionalOptions, visit_expressions, visit_expressions_mut,
+    WildcardAdditionalOptions,
 };
 
 use super::spelling::normal;
+use super::walk::{visit_expressions, visit_expressions_mut};
 
 /// Names the second `a + b` of `SELECT a + b, a + b` `a + b_1`, and so on, and parameters `?1`, `?2` by their places.
 pub(super) fn name_computed_repetitions(select: &mut Select) {
@@ -400,9 +401,10 @@ fn column_name(expr: &Expr) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use datafusion::sql::parser::{DFParser, Statement};
-    use datafusion::sql::sqlparser::ast::{VisitMut, VisitorMut};
+    use datafusion::sql::sqlparser::ast::VisitorMut;
 
     use super::super::parse_statements;
+    use super::super::walk::visit_mut;
     use super::*;
 
     #[test]
@@ -468,7 +470,7 @@ mod tests {
         let Some(Statement::Statement(ast)) = parsed.front_mut() else {
             panic!("one statement");
         };
-        let _: ControlFlow<()> = ast.visit(&mut Repetitions);
+        let _: ControlFlow<()> = visit_mut(ast, &mut Repetitions);
         let shown = ast.to_string();
         assert!(shown.starts_with("SELECT a_2, a, a AS \"a_1\", a AS \"a_3\","));
         assert!(shown.ends_with("a AS \"a_20000\" FROM t"));

@@ -5,15 +5,16 @@ use std::collections::HashMap;
 use std::ops::ControlFlow;
 
 use datafusion::sql::sqlparser::ast::{
-    Ident, ObjectName, ObjectNamePart, Query, Statement as Ast, TableAlias, TableFactor, VisitMut,
+    Ident, ObjectName, ObjectNamePart, Query, Statement as Ast, TableAlias, TableFactor,
     VisitorMut, With,
 };
 
 use super::spelling::normal;
+use super::walk::visit_mut;
 
 /// Renames the inner ones of queries in WITH that have one name.
 pub(super) fn rename(ast: &mut Ast) {
-    let _: ControlFlow<()> = ast.visit(&mut Shadows::default());
+    let _: ControlFlow<()> = visit_mut(ast, &mut Shadows::default());
 }
 
 #[derive(Default)]
@@ -52,7 +53,7 @@ impl Shadows {
             if with.recursive {
                 self.add(name.clone(), new.clone());
             }
-            one.query.visit(self)?;
+            visit_mut(&mut one.query, self)?;
             self.add(name, new.clone());
             if let Some(new) = new {
                 one.alias.name = Ident::with_quote('"', new);

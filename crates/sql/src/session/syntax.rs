@@ -5,13 +5,14 @@ use std::ops::ControlFlow;
 use datafusion::sql::parser::Statement;
 use datafusion::sql::sqlparser::ast::{
     BinaryOperator, DataType, Expr, Function, Query, Select, SetExpr, Statement as Ast, Table,
-    TableFactor, Value, VisitMut, VisitorMut,
+    TableFactor, Value, VisitorMut,
 };
 use datafusion::sql::sqlparser::dialect::GenericDialect;
 use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::tokenizer::{Token, Tokenizer};
 use ostrakon_cell::{Error, ErrorKind, Result};
 
+use super::walk::visit_mut;
 use super::{
     casts, dialect, distinct, fetch, file_calls, group_queries, ignored, names, shadows, windows,
 };
@@ -52,7 +53,7 @@ fn correct_ast(ast: &mut Ast) -> Result<()> {
         named: 0,
         within: 0,
     };
-    if let ControlFlow::Break(error) = ast.visit(&mut correction) {
+    if let ControlFlow::Break(error) = visit_mut(ast, &mut correction) {
         return Err(error);
     }
     shadows::rename(ast);

@@ -13,13 +13,14 @@ use std::ops::ControlFlow;
 use datafusion::sql::sqlparser::ast::{
     BinaryOperator, Expr, Ident, JoinConstraint, JoinOperator, ObjectName, Query, Select,
     SelectItem, SelectItemQualifiedWildcardKind, SetExpr, Statement, TableFactor, TableWithJoins,
-    Visit, VisitMut, Visitor, VisitorMut, visit_expressions,
+    Visit, Visitor, VisitorMut,
 };
 use ostrakon_cell::{Error, ErrorKind, Result};
 
 use super::spelling::normal;
 use super::star::spell_out;
 use super::syntax::is_query;
+use super::walk::{visit, visit_expressions, visit_mut};
 
 /// Separates the common columns of a statement's queries from those of their relations, once names are spelled as the
 /// relations do.
@@ -27,7 +28,7 @@ use super::syntax::is_query;
 /// # Errors
 /// A query names both; a subquery may name a common column whose relation is not known.
 pub(super) fn separate(statement: &mut Statement) -> Result<()> {
-    match statement.visit(&mut Separation { subqueries: 0 }) {
+    match visit_mut(statement, &mut Separation { subqueries: 0 }) {
         ControlFlow::Break(error) => Err(error),
         ControlFlow::Continue(()) => Ok(()),
     }
@@ -183,7 +184,7 @@ pub(super) fn is_common_column(statement: &Statement, column: &str) -> bool {
             }
         }
     }
-    statement.visit(&mut Joins(column)).is_break()
+    visit(statement, &mut Joins(column)).is_break()
 }
 
 /// Whether an expression of a statement is a query.
@@ -281,10 +282,10 @@ fn qualify(select: &mut Select, owners: HashMap<String, String>) {
     }
     let mut qualified = Qualified { owners, depth: 0 };
     for item in &mut select.projection {
-        let _ = item.visit(&mut qualified);
+        let _ = visit_mut(item, &mut qualified);
     }
     if let Some(condition) = &mut select.selection {
-        let _ = condition.visit(&mut qualified);
+        let _ = visit_mut(condition, &mut qualified);
     }
 }
 
@@ -458,7 +459,7 @@ struct Named {
 impl Named {
     fn of(part: &impl Visit) -> Self {
         let mut named = Self::default();
-        let _ = part.visit(&mut named);
+        let _ = visit(part, &mut named);
         named
     }
 
@@ -468,9 +469,9 @@ impl Named {
         let mut named = Self::of(select);
         for tables in &from {
             for join in &tables.joins {
-                let _ = join.join_operator.visit(&mut named);
+                let _ = visit(&join.join_operator, &mut named);
                 if let TableFactor::Derived { lateral: true, .. } = &join.relation {
-                    let _ = join.relation.visit(&mut named);
+                    let _ = visit(&join.relation, &mut named);
                 }
             }
         }

@@ -6,11 +6,12 @@ use std::ops::ControlFlow;
 
 use datafusion::sql::sqlparser::ast::{
     Expr, NamedWindowDefinition, NamedWindowExpr, Query, Select, SetExpr, Statement as Ast,
-    VisitMut, VisitorMut, WindowSpec, WindowType, visit_expressions, visit_expressions_mut,
+    VisitMut, VisitorMut, WindowSpec, WindowType,
 };
 use ostrakon_cell::{Error, ErrorKind, Result};
 
 use super::spelling::normal;
+use super::walk::{visit_expressions, visit_expressions_mut, visit_mut};
 
 /// Writes out the windows that a statement names.
 ///
@@ -18,7 +19,7 @@ use super::spelling::normal;
 /// A window that is not defined, or that changes what it takes over from another one: as in PostgreSQL, it adds ORDER BY and
 /// a frame to a window without them.
 pub(super) fn write_out(ast: &mut Ast) -> Result<()> {
-    match ast.visit(&mut Windows { written: 0 }) {
+    match visit_mut(ast, &mut Windows { written: 0 }) {
         ControlFlow::Break(error) => Err(error),
         ControlFlow::Continue(()) => Ok(()),
     }

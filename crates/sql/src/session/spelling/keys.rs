@@ -9,13 +9,14 @@ use std::ops::ControlFlow;
 use datafusion::sql::parser::{DFParser, Statement};
 use datafusion::sql::sqlparser::ast::{
     Expr, GroupByExpr, Ident, OrderByKind, Query, Select, SelectItem, SetExpr, Statement as Ast,
-    TableFactor, Visit, Visitor,
+    TableFactor, Visitor,
 };
 use ostrakon_cell::{Error, ErrorKind, Result};
 
 use super::order::respell_alias;
 use super::scope::{Found, Scope, normal};
 use crate::error::of_query;
+use crate::session::walk::visit;
 
 /// Whether the keys of a query name such a column.
 pub(super) fn name_hidden_columns(query: &Query, scope: &Scope) -> bool {
@@ -36,7 +37,7 @@ pub(super) fn name_hidden_columns(query: &Query, scope: &Scope) -> bool {
         queries: 0,
     };
     let mut computed = keys.iter().filter(|key| !is_plain(&key.expr));
-    computed.any(|key| key.expr.visit(&mut names).is_break())
+    computed.any(|key| visit(&key.expr, &mut names).is_break())
 }
 
 /// A name, or the number of a column.

@@ -29,8 +29,7 @@ use datafusion::sql::parser::Statement;
 use datafusion::sql::planner::object_name_to_table_reference;
 use datafusion::sql::sqlparser::ast::{
     AccessExpr, Delete, Distinct, Expr, FromTable, Ident, ObjectName, ObjectNamePart, Query,
-    Select, Statement as Ast, TableFactor, TableWithJoins, Update, VisitMut, VisitorMut, With,
-    visit_relations,
+    Select, Statement as Ast, TableFactor, TableWithJoins, Update, VisitorMut, With,
 };
 use ostrakon_cell::{Error, Result};
 
@@ -38,6 +37,7 @@ use super::letters::ast_of;
 use super::names;
 use super::syntax::is_query;
 use super::using;
+use crate::session::walk::{visit_mut, visit_relations};
 use output::{given, with_given};
 use scope::{Found, Names, Scope};
 
@@ -65,7 +65,7 @@ pub(super) async fn spelled(
         subqueries: 0,
         around: Vec::new(),
     };
-    match VisitMut::visit(ast, &mut speller) {
+    match visit_mut(ast, &mut speller) {
         ControlFlow::Break(error) => return Err(error),
         ControlFlow::Continue(()) => {}
     }
@@ -332,7 +332,7 @@ impl Speller<'_> {
                 if with.recursive {
                     self.add_recursive_query(one);
                 }
-                if let ControlFlow::Break(error) = VisitMut::visit(&mut one.query, self) {
+                if let ControlFlow::Break(error) = visit_mut(&mut one.query, self) {
                     return Err(error);
                 }
                 self.add_query(one);

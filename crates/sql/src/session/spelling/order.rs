@@ -4,12 +4,13 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use datafusion::sql::sqlparser::ast::{
-    Expr, Ident, OrderByKind, Query, Select, SelectItem, SetExpr, VisitMut, VisitorMut,
+    Expr, Ident, OrderByKind, Query, Select, SelectItem, SetExpr, VisitorMut,
 };
 use ostrakon_cell::{Error, Result};
 
 use super::scope::{Names, Scope, normal};
 use super::{Level, Speller, flow, keys};
+use crate::session::walk::visit_mut;
 
 impl Speller<'_> {
     /// Respells what ORDER BY names. A key that is nothing but an alias of SELECT is that.
@@ -48,7 +49,7 @@ impl Speller<'_> {
                 aliases: &aliases,
                 queries: 0,
             };
-            if let ControlFlow::Break(error) = VisitMut::visit(&mut item.expr, &mut visitor) {
+            if let ControlFlow::Break(error) = visit_mut(&mut item.expr, &mut visitor) {
                 found = Err(error);
                 break;
             }
