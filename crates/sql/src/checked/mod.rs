@@ -14,6 +14,7 @@ mod date_trunc;
 mod dates;
 mod dependencies;
 mod digits;
+mod distinct_pairs;
 mod empty;
 mod empty_sorts;
 mod equalities;
@@ -90,6 +91,7 @@ pub(crate) fn register(context: &SessionContext, limit: usize, has_own_nulls: Ha
     for function in regression::Regression::both() {
         context.register_udaf(function);
     }
+    distinct_pairs::register(context);
     for extreme in extremes::Extreme::both() {
         context.register_udaf(extreme);
     }
