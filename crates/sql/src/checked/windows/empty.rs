@@ -2,10 +2,11 @@
 //! would subtract the one place from the other.
 
 use datafusion::arrow::datatypes::DataType;
-use datafusion::common::{Result, ScalarValue};
+use datafusion::common::{DFSchema, Result, ScalarValue};
 use datafusion::logical_expr::expr::WindowFunction;
 use datafusion::logical_expr::{
-    WindowFrame, WindowFrameBound, WindowFrameUnits, WindowFunctionDefinition, lit, when,
+    ExprSchemable, WindowFrame, WindowFrameBound, WindowFrameUnits, WindowFunctionDefinition, lit,
+    when,
 };
 
 use super::ranges::{digits_after_point, offset};
@@ -49,12 +50,26 @@ fn is_less(one: &str, other: &str) -> bool {
     }
 }
 
-/// The function of no rows. Rows whose key is NULL have each other in a frame of a range, whatever its offsets are.
-pub(super) fn without_rows(mut function: WindowFunction) -> Result<WindowFunction> {
+/// The function of no rows. Rows whose key is NULL, infinite or NaN have each other in a frame of a range, whatever its
+/// offsets are: such a key plus a number is the same.
+pub(super) fn without_rows(
+    mut function: WindowFunction,
+    schema: &DFSchema,
+) -> Result<WindowFunction> {
     let params = &mut function.params;
     let is_range = params.window_frame.units == WindowFrameUnits::Range;
     let is_kept = match params.order_by.as_slice() {
-        [key] if is_range => key.expr.clone().is_null(),
+        [key] if is_range => {
+            let is_null = key.expr.clone().is_null();
+            let kind = key.expr.get_type(schema);
+            match kind.is_ok_and(|kind| kind.is_floating()) {
+                true => {
+                    let fixed = [f64::INFINITY, f64::NEG_INFINITY, f64::NAN].map(lit);
+                    is_null.or(key.expr.clone().in_list(fixed.to_vec(), false))
+                }
+                false => is_null,
+            }
+        }
         _ => lit(false),
     };
     params.window_frame = WindowFrame::new_bounds(

@@ -28,7 +28,7 @@ pub(in crate::checked) const RANGE_KEYS: ExpressionRule = ExpressionRule {
             return Ok(Transformed::no(expr));
         };
         if empty::is_empty(&function.params.window_frame) {
-            let function = empty::without_rows(*function)?;
+            let function = empty::without_rows(*function, schema)?;
             return Ok(Transformed::yes(Expr::from(function)));
         }
         let mut changed = false;
@@ -54,7 +54,7 @@ pub(in crate::checked) const RANGE_KEYS: ExpressionRule = ExpressionRule {
                     Spans::Kept => {}
                     Spans::Changed => changed = true,
                     Spans::Empty => {
-                        let function = empty::without_rows(*function)?;
+                        let function = empty::without_rows(*function, schema)?;
                         return Ok(Transformed::yes(Expr::from(function)));
                     }
                 }
