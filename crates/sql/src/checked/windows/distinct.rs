@@ -1,20 +1,22 @@
 //! Aggregates of the distinct values in a frame that moves.
 
 use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, DefaultHasher};
 
 use datafusion::arrow::array::ArrayRef;
 use datafusion::common::{Result, ScalarValue, internal_err};
 use datafusion::logical_expr::Accumulator;
 
-use super::in_frame::{arrays, count_of, row};
+use super::in_frame::{arrays, count_of, no_state, row};
 use super::moving::Maker;
 
 /// The distinct rows of a frame. A result is computed from them if they have changed since the last one.
 #[derive(Debug)]
 pub(super) struct DistinctRows {
     of: Of,
-    /// How often each row is there.
-    counts: HashMap<Vec<ScalarValue>, u64>,
+    /// How often each row is there. With one hash function, they are always added up in the same order: the last digits of
+    /// a sum depend on that.
+    counts: HashMap<Vec<ScalarValue>, u64, BuildHasherDefault<DefaultHasher>>,
     known: Option<ScalarValue>,
 }
 
@@ -38,7 +40,7 @@ impl DistinctRows {
     fn of(of: Of) -> Self {
         Self {
             of,
-            counts: HashMap::new(),
+            counts: HashMap::default(),
             known: None,
         }
     }
@@ -99,11 +101,11 @@ impl Accumulator for DistinctRows {
     }
 
     fn state(&mut self) -> Result<Vec<ScalarValue>> {
-        internal_err!("the aggregate of a frame is not computed in parts")
+        no_state()
     }
 
     fn merge_batch(&mut self, _: &[ArrayRef]) -> Result<()> {
-        internal_err!("the aggregate of a frame is not computed in parts")
+        no_state()
     }
 
     fn size(&self) -> usize {

@@ -166,7 +166,8 @@ impl Accumulator for Recomputed {
     }
 }
 
-fn no_state<T>() -> Result<T> {
+/// Frames are not computed in parts.
+pub(super) fn no_state<T>() -> Result<T> {
     internal_err!("the aggregate of a frame is not computed in parts")
 }
 

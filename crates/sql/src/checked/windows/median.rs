@@ -10,6 +10,7 @@ use datafusion::arrow::row::{OwnedRow, RowConverter, SortField};
 use datafusion::common::{Result, ScalarValue, internal_err};
 use datafusion::logical_expr::Accumulator;
 
+use super::in_frame::no_state;
 use super::moving::Maker;
 
 /// The values of a frame in two halves. The lower one has as many as the upper one, or one more, and none of its values is
@@ -170,11 +171,11 @@ impl Accumulator for MovingMedian {
     }
 
     fn state(&mut self) -> Result<Vec<ScalarValue>> {
-        internal_err!("the median of a frame is not computed in parts")
+        no_state()
     }
 
     fn merge_batch(&mut self, _: &[ArrayRef]) -> Result<()> {
-        internal_err!("the median of a frame is not computed in parts")
+        no_state()
     }
 
     fn size(&self) -> usize {
