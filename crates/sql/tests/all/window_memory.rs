@@ -1,6 +1,7 @@
 //! The memory of windows is that of the query: what does not fit ends it, and what need not be kept is not.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use ostrakon_cell::{Authorizations, Source};
 use ostrakon_sql::{SqlOptions, SqlSession};
@@ -20,6 +21,10 @@ fn small(source: &Arc<dyn Source>) -> SqlSession {
 
 /// Some 100 bytes for each of 100,000 rows, in the order of `k`.
 fn table() -> Arc<dyn Source> {
+    table_of(100_000)
+}
+
+fn table_of(count: u32) -> Arc<dyn Source> {
     let source = store();
     let filler = session(&source);
     rows(
@@ -28,7 +33,9 @@ fn table() -> Arc<dyn Source> {
     );
     rows(
         &filler,
-        "INSERT INTO n SELECT value, value / 1000, repeat('x', 80) || value FROM range(100000)",
+        &format!(
+            "INSERT INTO n SELECT value, value / 1000, repeat('x', 80) || value FROM range({count})"
+        ),
     );
     source
 }
@@ -111,9 +118,132 @@ fn long_results_of_windows_have_the_limit_of_a_call() {
             "array_agg",
             "SELECT array_agg(k) OVER (PARTITION BY p) FROM n",
         ),
+        // Of the small partitions of a batch together.
+        (
+            "array_agg",
+            "SELECT array_agg(v) OVER (PARTITION BY k / 100) FROM n WHERE k < 1000",
+        ),
     ] {
         let error = try_rows(&small, query).expect_err(query).to_string();
         let limit = format!("`{function}` would return");
         assert!(error.contains(&limit), "{query}: {error}");
+    }
+}
+
+/// In the other order than the table, the engine would compute the functions from the rows after each one. So all rows would
+/// be kept, as they would for values that come late or are NULL.
+#[test]
+fn frames_that_grow_do_not_keep_the_partition() {
+    let source = table_of(6_000);
+    let (small, large) = (small(&source), session(&source));
+    for (windows, order) in [
+        (
+            "sum(k) OVER w, count(*) OVER w, min(k) OVER w, length(first_value(v) OVER w), length(nth_value(v, 3) OVER w)",
+            "k DESC",
+        ),
+        (
+            "last_value(nullif(k % 2, 0)) IGNORE NULLS OVER w, last_value(CASE WHEN k = 5 THEN k END) IGNORE NULLS OVER w, nth_value(k, 1000) OVER w, nth_value(nullif(k % 3, 0), 700) IGNORE NULLS OVER w, first_value(nullif(k, 0)) IGNORE NULLS OVER w",
+            "k",
+        ),
+        // Texts whose bytes are apart from the rows.
+        (
+            "length(lag(t, 3) OVER w), length(lead(t) OVER w), length(max(t) OVER w), length(first_value(t) OVER w), length(max(t) OVER (w ROWS 100 PRECEDING))",
+            "k",
+        ),
+    ] {
+        let query = format!(
+            "SELECT sum(a), sum(b), sum(c), sum(d), sum(e), max(v) FROM (SELECT v, {windows} FROM (SELECT k, repeat(v, 10) AS v, CAST(repeat(v, 10) AS VARCHAR) AS t FROM n) m WINDOW w AS (ORDER BY {order})) q(v, a, b, c, d, e)"
+        );
+        let found = try_rows(&small, &query).unwrap_or_else(|error| panic!("{windows}: {error}"));
+        assert_eq!(found, rows(&large, &query), "{windows}");
+    }
+}
+
+/// The results of all rows with one key are computed at once, and each takes more memory than such a row.
+#[test]
+fn results_that_are_computed_at_once_count() {
+    let small = small(&store());
+    let query = "SELECT sum(c) FROM (SELECT count(*) OVER (ORDER BY k / 200000) AS c FROM (SELECT value AS k FROM range(70000)) n) q";
+    let error = try_rows(&small, query).expect_err(query).to_string();
+    assert!(error.contains("a window needs"), "{error}");
+    // Groups of rows, each of which is known by its key.
+    let query = "SELECT sum(c) FROM (SELECT count(*) OVER (ORDER BY k GROUPS BETWEEN 40000 PRECEDING AND CURRENT ROW) AS c FROM (SELECT value AS k FROM range(60000)) n) q";
+    let error = try_rows(&small, query).expect_err(query).to_string();
+    assert!(error.contains("a window needs"), "{error}");
+    // Nothing is collected for functions that return a column.
+    let ranked = "SELECT max(r), min(r) FROM (SELECT percent_rank() OVER (ORDER BY k) AS r FROM (SELECT value AS k FROM range(70000)) n) q";
+    assert_eq!(rows(&small, ranked), ["1.0|0.0"]);
+}
+
+/// A list of a row is a part of the list of all values of the batch.
+#[test]
+fn lists_count_once_in_frames() {
+    let small = small(&store());
+    for function in [
+        "max(l) OVER (ORDER BY k ROWS BETWEEN 1000 PRECEDING AND CURRENT ROW)",
+        "count(DISTINCT arrow_cast(v, 'Dictionary(Int32, Utf8)')) OVER (ORDER BY k ROWS BETWEEN 100 PRECEDING AND CURRENT ROW)",
+    ] {
+        let query = format!(
+            "SELECT count(c) FROM (SELECT {function} AS c FROM (SELECT k, max(v) AS v, array_agg(k) AS l FROM (SELECT value AS k, repeat('x', 80) || value AS v FROM range(2000)) n GROUP BY k) m) q"
+        );
+        let found = try_rows(&small, &query).unwrap_or_else(|error| panic!("{function}: {error}"));
+        assert_eq!(found, ["2000"], "{function}");
+    }
+}
+
+/// The parts of a union may differ in whether their columns can be NULL.
+#[test]
+fn unions_have_windows() {
+    let session = session(&store());
+    let union = "(SELECT CAST(NULL AS BIGINT) AS x FROM range(3) UNION ALL SELECT 1 FROM range(2))";
+    for (window, expected) in [
+        ("count(*) OVER ()", "25|5|1"),
+        (
+            "count(*) OVER (ORDER BY x RANGE BETWEEN 3 PRECEDING AND 1 PRECEDING)",
+            "9|3|1",
+        ),
+        ("sum(x) OVER (PARTITION BY x)", "4|2|1"),
+    ] {
+        let query = format!(
+            "SELECT sum(c), count(nullif(c, 0)), max(x) FROM (SELECT x, {window} AS c FROM {union} u) q"
+        );
+        assert_eq!(rows(&session, &query), [expected], "{window}");
+    }
+}
+
+/// Sums of distinct numbers are added in the order in which they came.
+#[test]
+fn sums_of_distinct_numbers_are_the_same_each_time() {
+    let session = session(&store());
+    let query = "SELECT sum(DISTINCT x) OVER (ORDER BY k ROWS BETWEEN 30 PRECEDING AND CURRENT ROW) FROM (SELECT value AS k, sin(value) * power(10, value % 9) AS x FROM range(200)) n ORDER BY k";
+    let first = rows(&session, query);
+    for _ in 0..4 {
+        assert_eq!(rows(&session, query), first);
+    }
+}
+
+/// Frames that grow, of rows that are all needed for a result or that have one key.
+#[test]
+fn twice_as_many_rows_take_about_twice_as_long() {
+    let session = session(&store());
+    for (window, count) in [
+        ("count(*) OVER (ORDER BY k / 1000000)", 60_000),
+        ("median(k) OVER (ORDER BY k)", 15_000),
+        (
+            "last_value(nullif(k % 2, 0)) IGNORE NULLS OVER (ORDER BY k)",
+            40_000,
+        ),
+    ] {
+        let seconds = |count: u32| {
+            let query = format!(
+                "SELECT count(w) FROM (SELECT {window} AS w FROM (SELECT value AS k FROM range({count})) n) q"
+            );
+            let begun = Instant::now();
+            rows(&session, &query);
+            begun.elapsed().as_secs_f64()
+        };
+        // Other tests run at the same time.
+        let is_linear = || seconds(2 * count) < 3.0 * seconds(count);
+        assert!((0..4).any(|_| is_linear()), "{window}");
     }
 }

@@ -2,6 +2,7 @@
 
 mod distinct;
 mod empty;
+mod growing;
 mod in_frame;
 mod median;
 mod memory;
@@ -20,7 +21,7 @@ use datafusion::common::{DFSchema, Result};
 use datafusion::execution::memory_pool::MemoryPool;
 use datafusion::logical_expr::expr::{NullTreatment, WindowFunction};
 use datafusion::logical_expr::utils::merge_schema;
-use datafusion::logical_expr::{Expr, LogicalPlan, WindowFunctionDefinition};
+use datafusion::logical_expr::{Expr, LogicalPlan, WindowFrame, WindowFunctionDefinition};
 use datafusion::optimizer::AnalyzerRule;
 
 use super::expressions::replace_in;
@@ -66,12 +67,21 @@ impl WindowFunctions {
             }
             WindowFunctionDefinition::WindowUDF(window) => {
                 let ignores_nulls = params.null_treatment == Some(NullTreatment::IgnoreNulls);
-                (ignores_nulls && matches!(window.name(), "lag" | "lead"))
-                    .then(|| whole::over_partitions(window))?
-                    .map(WindowFunctionDefinition::WindowUDF)
+                let replaced = match window.name() {
+                    "lag" | "lead" if ignores_nulls => whole::over_partitions(window),
+                    _ if is_growing(&params.window_frame) => growing::for_growing_frames(window),
+                    _ => None,
+                };
+                replaced.map(WindowFunctionDefinition::WindowUDF)
             }
         }
     }
+}
+
+/// Whether a frame begins with its partition and ends before it, so that rows come and none leaves. Reversed, it would end
+/// with the partition.
+fn is_growing(frame: &WindowFrame) -> bool {
+    frame.start_bound.is_unbounded() && !frame.end_bound.is_unbounded()
 }
 
 impl AnalyzerRule for WindowFunctions {

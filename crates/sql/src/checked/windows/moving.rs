@@ -6,7 +6,8 @@
 //! rows of the frame alone.
 //!
 //! The engine also reverses the order of a window, and with it the frame, if the rows come in the other order. A frame that
-//! only grows would move then, so these aggregates are not reversed.
+//! only grows would move then, so these aggregates are not reversed. Nor is any other whose frame grows: it would end with
+//! the partition then, and all rows would be kept.
 
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
@@ -24,6 +25,7 @@ use datafusion::physical_expr::{PhysicalExpr, PhysicalSortExpr};
 
 use super::distinct::DistinctRows;
 use super::in_frame::{Recomputed, TwoStacks};
+use super::is_growing;
 use super::median::MovingMedian;
 use super::memory::kept::{Kept, Measure};
 use super::memory::results::{CountedResults, may_be_long};
@@ -48,12 +50,16 @@ pub(super) fn for_windows(
         true => !grows(name),
         false => matches!(name, "count" | "sum"),
     };
-    if is_exact && keeps_one && !params.distinct && !has_long_results(aggregate, params, schema) {
+    let keeps_one = keeps_one && !params.distinct && !has_long_results(aggregate, params, schema);
+    if is_exact && keeps_one && !is_growing(frame) {
         return None;
     }
     Some(Arc::new(AggregateUDF::from(InWindow {
         engines: Arc::clone(aggregate),
         is_exact,
+        is_reversible: is_exact && !is_growing(frame),
+        is_whole,
+        keeps_one: is_exact && keeps_one,
         pool: Arc::clone(pool),
     })))
 }
@@ -109,14 +115,21 @@ fn is_exact(name: &str, params: &WindowFunctionParams, schema: &DFSchema) -> boo
 #[derive(Debug)]
 struct InWindow {
     engines: Arc<AggregateUDF>,
-    /// Whether it may be computed in the reverse order.
+    /// Whether values can be taken away from it.
     is_exact: bool,
+    /// Whether it may be computed in the reverse order.
+    is_reversible: bool,
+    /// Whether its frames are whole partitions.
+    is_whole: bool,
+    /// Whether one value is all that it keeps.
+    keeps_one: bool,
     pool: Arc<dyn MemoryPool>,
 }
 
 impl PartialEq for InWindow {
     fn eq(&self, other: &Self) -> bool {
-        self.engines == other.engines && self.is_exact == other.is_exact
+        let flags = |of: &Self| (of.is_exact, of.is_reversible, of.is_whole, of.keeps_one);
+        self.engines == other.engines && flags(self) == flags(other)
     }
 }
 
@@ -182,8 +195,19 @@ impl AggregateUDFImpl for InWindow {
     }
 
     fn accumulator(&self, args: AccumulatorArgs) -> Result<Box<dyn Accumulator>> {
+        if self.keeps_one {
+            return self.engines.accumulator(args);
+        }
         let result = args.return_field.data_type().clone();
-        let inner = self.engines.accumulator(args)?;
+        let inner: Box<dyn Accumulator> = match median_of(self.name(), &args) {
+            // The engine would look at all values for each result.
+            Some(kind) if !self.is_whole => {
+                let is_distinct = args.is_distinct;
+                let maker = Maker::new(Arc::clone(&self.engines), args);
+                Box::new(MovingMedian::new(maker, &kind, is_distinct)?)
+            }
+            _ => self.engines.accumulator(args)?,
+        };
         Ok(self.counted(inner, Measure::Size, &result))
     }
 
@@ -207,13 +231,9 @@ impl AggregateUDFImpl for InWindow {
             kind.is_primitive() || *kind == DataType::Boolean
         });
         let is_ordered = depends_on_order(self.name());
-        let values = args
-            .expr_fields
-            .first()
-            .map(|field| field.data_type().clone());
         let maker = |args: AccumulatorArgs| Maker::new(Arc::clone(&self.engines), args);
-        let inner: Box<dyn Accumulator> = match (self.name(), values) {
-            ("median", Some(kind)) if !kind.is_null() => {
+        let inner: Box<dyn Accumulator> = match (self.name(), median_of(self.name(), &args)) {
+            (_, Some(kind)) => {
                 let is_distinct = args.is_distinct;
                 Box::new(MovingMedian::new(maker(args), &kind, is_distinct)?)
             }
@@ -223,7 +243,7 @@ impl AggregateUDFImpl for InWindow {
             _ if is_small && !is_ordered => Box::new(TwoStacks::new(maker(args))?),
             _ => Box::new(Recomputed::new(maker(args))),
         };
-        Ok(self.counted(inner, Measure::Rows(bytes_of_row), &result))
+        Ok(self.counted(inner, Measure::PerRow(bytes_of_row), &result))
     }
 
     fn order_sensitivity(&self) -> AggregateOrderSensitivity {
@@ -232,7 +252,7 @@ impl AggregateUDFImpl for InWindow {
 
     fn reverse_expr(&self) -> ReversedUDAF {
         match self.engines.reverse_udf() {
-            ReversedUDAF::Identical if self.is_exact => ReversedUDAF::Identical,
+            ReversedUDAF::Identical if self.is_reversible => ReversedUDAF::Identical,
             _ => ReversedUDAF::NotSupported,
         }
     }
@@ -248,6 +268,12 @@ impl AggregateUDFImpl for InWindow {
     fn supports_within_group_clause(&self) -> bool {
         self.engines.supports_within_group_clause()
     }
+}
+
+/// The type of the values of a median.
+fn median_of(name: &str, args: &AccumulatorArgs) -> Option<DataType> {
+    let kind = args.expr_fields.first()?.data_type();
+    (name == "median" && !kind.is_null()).then(|| kind.clone())
 }
 
 /// What makes an accumulator.

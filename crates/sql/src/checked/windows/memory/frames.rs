@@ -8,10 +8,9 @@ use std::sync::Arc;
 use datafusion::arrow::compute::concat_batches;
 use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::arrow::record_batch::{RecordBatch, RecordBatchOptions};
-use datafusion::common::Result;
+use datafusion::common::{Result, ScalarValue, internal_err};
 use datafusion::execution::TaskContext;
 use datafusion::execution::memory_pool::MemoryReservation;
-use datafusion::logical_expr::{WindowFrameBound, WindowFrameUnits};
 use datafusion::physical_expr::window::WindowEvalContext;
 use datafusion::physical_plan::metrics::{
     BaselineMetrics, ExecutionPlanMetricsSet, RecordOutput as _,
@@ -22,10 +21,11 @@ use datafusion::physical_plan::{ExecutionPlan, SendableRecordBatchStream};
 use futures_util::StreamExt;
 use futures_util::stream::try_unfold;
 
+use super::bytes::bytes_of;
 use super::open::Open;
+use super::peers::Peers;
 use super::pending::Pending;
-use super::runs::Runs;
-use super::{bytes_of, reservation, results, results_limit};
+use super::{reservation, results, results_limit};
 
 /// Computes the windows of a node, for one part of its input.
 pub(super) fn start(
@@ -39,12 +39,13 @@ pub(super) fn start(
         limit: results_limit(&context),
         memory: reservation(context.memory_pool()),
         open: Open::new(&windows),
-        peers: peers(&windows),
+        peers: Peers::of(&windows),
         windows,
         pending: Pending::default(),
         schema: window.schema(),
         input_schema: window.input().schema(),
         kept: 0,
+        returned: 0,
         at_once: 0,
         metrics: BaselineMetrics::new(metrics, partition),
         input: Some(window.input().execute(partition, context)?),
@@ -59,20 +60,6 @@ pub(super) fn start(
     )))
 }
 
-/// Whether frames of a range that end before the row have other rows with the key of the row: if that is NULL, NaN or
-/// infinite. The engine takes such a frame for known when it comes to the row. So all rows with one key come at once.
-fn peers(windows: &[Arc<dyn WindowExpr>]) -> Option<Runs> {
-    let needs_all = |window: &&Arc<dyn WindowExpr>| {
-        let frame = window.get_window_frame();
-        frame.units == WindowFrameUnits::Range
-            && matches!(frame.end_bound, WindowFrameBound::Preceding(_))
-    };
-    let window = windows.iter().find(needs_all)?;
-    let order = window.order_by().iter().map(|key| Arc::clone(&key.expr));
-    let keys = window.partition_by().iter().cloned().chain(order);
-    Some(Runs::new(keys.collect()))
-}
-
 struct Frames {
     /// `None` once it has ended.
     input: Option<SendableRecordBatchStream>,
@@ -80,13 +67,15 @@ struct Frames {
     /// The partitions that may go on.
     open: Open,
     /// Rows that wait for those with equal keys.
-    peers: Option<Runs>,
+    peers: Peers,
     /// The rows without all results.
     pending: Pending,
     schema: SchemaRef,
     input_schema: SchemaRef,
     /// The bytes of the open partitions.
     kept: usize,
+    /// Those of the batch that was returned last.
+    returned: usize,
     /// What is needed for the last batch.
     at_once: usize,
     memory: MemoryReservation,
@@ -96,6 +85,7 @@ struct Frames {
 
 impl Frames {
     async fn next(&mut self) -> Result<Option<RecordBatch>> {
+        self.returned = 0;
         while let Some(input) = &mut self.input {
             let batch = input.next().await.transpose()?;
             let time = self.metrics.elapsed_compute().clone();
@@ -103,18 +93,16 @@ impl Frames {
             match batch {
                 Some(batch) if batch.num_rows() == 0 => continue,
                 Some(batch) => {
-                    self.at_once = 2 * bytes_of(&batch);
-                    let complete = match &mut self.peers {
-                        Some(peers) => peers.add(&batch)?,
-                        None => vec![batch],
-                    };
-                    self.add(&complete)?;
+                    let results = batch.num_rows() * bytes_of_results(&self.windows);
+                    self.at_once = 2 * (bytes_of(&batch) + results);
+                    let complete = self.peers.add(batch)?;
+                    self.add(complete)?;
                 }
                 None => {
                     // What is below frees its memory now.
                     self.input = None;
-                    let rest = self.peers.as_mut().map(Runs::rest);
-                    self.add(&rest.unwrap_or_default())?;
+                    let rest = self.peers.rest();
+                    self.add(rest)?;
                     self.open.end();
                 }
             }
@@ -126,42 +114,63 @@ impl Frames {
         Ok(None)
     }
 
-    fn add(&mut self, batches: &[RecordBatch]) -> Result<()> {
+    fn add(&mut self, batches: Vec<RecordBatch>) -> Result<()> {
         // As rows that wait, and as those of their partitions.
-        self.reserve(2 * batches.iter().map(bytes_of).sum::<usize>())?;
-        let batch = match batches {
+        let bytes: usize = batches.iter().map(bytes_of).sum();
+        self.reserve(2 * bytes)?;
+        let batch = match batches.as_slice() {
             [] => return Ok(()),
             [batch] => batch.clone(),
-            [first, ..] => concat_batches(&first.schema(), batches)?,
+            _ => concat_batches(&self.input_schema, &batches)?,
         };
+        drop(batches);
         // Where columns of the plan may be NULL and its own may not, or the other way round.
         let rows = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
         let schema = Arc::clone(&self.input_schema);
         let batch = RecordBatch::try_new_with_options(schema, batch.columns().to_vec(), &rows)?;
-        let runs = self.open.add(&batch)?;
+        let parts = self.open.parts(&batch)?;
+        self.reserve(2 * bytes + self.open.bytes_to_copy(&parts)?)?;
+        let runs = self.open.add(&batch, &parts)?;
+        self.kept += bytes;
         self.pending.add(batch, runs);
         Ok(())
     }
 
     /// Computes what can be computed, and returns the rows that have all results.
     fn computed(&mut self) -> Result<Option<RecordBatch>> {
+        let results = self.pending.rows() * bytes_of_results(&self.windows);
+        let more = results.saturating_add(self.pending.bytes_to_copy());
+        self.reserve(more)?;
         let context = WindowEvalContext::default();
-        for (window, states) in self.windows.iter().zip(&mut self.open.states) {
-            results::within(self.limit, 1, || {
+        let before = self.open.bytes_of_results();
+        for (at, window) in self.windows.iter().enumerate() {
+            let Some(states) = self.open.states.get_mut(at) else {
+                return internal_err!("a window has no state");
+            };
+            results::with_limit(self.limit, || {
                 window.evaluate_stateful(&self.open.partitions, states, &context)
             })?;
+            let new = self.open.bytes_of_results().saturating_sub(before);
+            self.reserve(more.max(new))?;
         }
         let batch = self.pending.take(&mut self.open.states, &self.schema)?;
         self.open.prune()?;
         self.kept = self.open.bytes();
+        // Until the next batch is asked for.
+        self.returned = batch.as_ref().map_or(0, bytes_of);
         self.reserve(0)?;
         Ok(batch)
     }
 
     /// Reserves what is kept and some more. One batch is free, as in other nodes that pass on what they read.
     fn reserve(&self, more: usize) -> Result<()> {
-        let held = self.peers.as_ref().map_or(0, Runs::bytes);
-        let bytes = self.pending.bytes() + self.kept + held + more;
+        let kept = self.pending.bytes() + self.kept + self.peers.bytes() + self.returned;
+        let bytes = kept.saturating_add(more);
         self.memory.try_resize(bytes.saturating_sub(self.at_once))
     }
+}
+
+/// About the bytes of the results for a row: a number each, and one of them as the engine collects it.
+fn bytes_of_results(windows: &[Arc<dyn WindowExpr>]) -> usize {
+    windows.len() * size_of::<u64>() + size_of::<ScalarValue>()
 }

@@ -3,13 +3,15 @@
 use std::fmt;
 use std::sync::Arc;
 
-use datafusion::arrow::array::{Array, ArrayRef};
+use datafusion::arrow::array::ArrayRef;
 use datafusion::common::{Result, ScalarValue};
 use datafusion::execution::memory_pool::{MemoryPool, MemoryReservation};
 use datafusion::logical_expr::Accumulator;
 
+use super::bytes::bytes_of_values;
+use super::reservation;
 use super::results::may_be_long;
-use super::{bytes_of_array, reservation};
+use crate::checked::windows::in_frame::count_of;
 
 /// Memory is reserved in steps: a frame moves by one row at a time, and there may be many small partitions.
 const STEP: usize = 64 << 10;
@@ -18,7 +20,7 @@ const STEP: usize = 64 << 10;
 #[derive(Clone, Copy, Debug)]
 pub(in crate::checked::windows) enum Measure {
     /// So many for each row of a frame that moves, and those of its long values.
-    Rows(usize),
+    PerRow(usize),
     /// The accumulator knows. Some of them count all that they keep, so they are not asked for each row.
     Size,
 }
@@ -30,9 +32,10 @@ pub(in crate::checked::windows) struct Kept {
     rows: usize,
     /// The bytes of long values.
     long: usize,
-    /// The size when it was asked for last, and at how many rows it is asked for again.
+    /// The size when it was asked for last, and at how many rows, or bytes of long values, it is asked for again.
     size: usize,
     next: usize,
+    next_long: usize,
     pool: Arc<dyn MemoryPool>,
     reserved: Option<MemoryReservation>,
 }
@@ -50,6 +53,7 @@ impl Kept {
             long: 0,
             size: 0,
             next: 0,
+            next_long: 0,
             pool,
             reserved: None,
         }
@@ -58,11 +62,12 @@ impl Kept {
     fn reserve(&mut self) -> Result<()> {
         let bytes = match self.measure {
             // A value is copied once for a result.
-            Measure::Rows(each) => self.rows * each + 2 * self.long,
+            Measure::PerRow(each) => self.rows * each + 2 * self.long,
             Measure::Size => {
-                if self.rows >= self.next {
+                if self.rows >= self.next || self.long >= self.next_long {
                     self.size = self.inner.size();
                     self.next = self.rows + (self.rows / 8).max(1024);
+                    self.next_long = self.long + (self.long / 8).max(4 * STEP);
                 }
                 self.size
             }
@@ -77,25 +82,21 @@ impl Kept {
     }
 }
 
-fn count_of(values: &[ArrayRef]) -> usize {
-    values.first().map_or(0, Array::len)
-}
-
 fn long_of(values: &[ArrayRef]) -> usize {
     let long = values.iter().filter(|array| may_be_long(array.data_type()));
-    long.map(bytes_of_array).sum()
+    long.map(bytes_of_values).sum()
 }
 
 impl Accumulator for Kept {
     fn update_batch(&mut self, values: &[ArrayRef]) -> Result<()> {
         self.rows += count_of(values);
-        if let Measure::Rows(_) = self.measure {
-            self.long += long_of(values);
+        self.long += long_of(values);
+        if let Measure::PerRow(_) = self.measure {
             self.reserve()?;
         }
         self.inner.update_batch(values)?;
         match self.measure {
-            Measure::Rows(_) => Ok(()),
+            Measure::PerRow(_) => Ok(()),
             Measure::Size => self.reserve(),
         }
     }
@@ -103,9 +104,7 @@ impl Accumulator for Kept {
     fn retract_batch(&mut self, values: &[ArrayRef]) -> Result<()> {
         self.inner.retract_batch(values)?;
         self.rows = self.rows.saturating_sub(count_of(values));
-        if let Measure::Rows(_) = self.measure {
-            self.long = self.long.saturating_sub(long_of(values));
-        }
+        self.long = self.long.saturating_sub(long_of(values));
         self.reserve()
     }
 

@@ -5,10 +5,12 @@
 //! keep in the memory of the query, and end it with an error if that is used up. Aggregates do the same for what they keep
 //! of a frame. Functions whose results may be long also have the limit of a call, in [`results`].
 
+mod bytes;
 mod frames;
 pub(super) mod kept;
 mod open;
 mod partitions;
+mod peers;
 mod pending;
 pub(super) mod results;
 mod runs;
@@ -16,22 +18,22 @@ mod runs;
 use std::fmt;
 use std::sync::Arc;
 
-use datafusion::arrow::array::{Array, AsArray};
-use datafusion::arrow::datatypes::DataType;
-use datafusion::arrow::record_batch::RecordBatch;
-use datafusion::common::Result;
 use datafusion::common::tree_node::TreeNodeRecursion;
+use datafusion::common::{Result, Statistics, internal_err};
 use datafusion::execution::TaskContext;
 use datafusion::execution::memory_pool::{
     MemoryConsumer, MemoryLimit, MemoryPool, MemoryReservation,
 };
+use datafusion::physical_expr::window::StandardWindowExpr;
 use datafusion::physical_expr::{OrderingRequirements, PhysicalExpr};
-use datafusion::physical_plan::execution_plan::{ChildrenPropertiesMode, ReplaceChildrenOptions};
+use datafusion::physical_plan::execution_plan::{
+    CardinalityEffect, ChildrenPropertiesMode, ReplaceChildrenOptions,
+};
 use datafusion::physical_plan::metrics::{ExecutionPlanMetricsSet, MetricsSet};
-use datafusion::physical_plan::windows::{BoundedWindowAggExec, WindowAggExec};
+use datafusion::physical_plan::windows::{BoundedWindowAggExec, WindowAggExec, WindowExpr};
 use datafusion::physical_plan::{
-    DisplayAs, DisplayFormatType, ExecutionPlan, InputOrderMode, PlanProperties,
-    SendableRecordBatchStream,
+    ChildStats, DisplayAs, DisplayFormatType, ExecutionPlan, InputDistributionRequirements,
+    InputOrderMode, PlanProperties, SendableRecordBatchStream, StatisticsArgs,
 };
 
 use crate::checked::size::limit_of;
@@ -78,6 +80,34 @@ impl ExecutionPlan for Counted {
         self.planned.required_input_ordering()
     }
 
+    fn input_distribution_requirements(&self) -> InputDistributionRequirements {
+        self.planned.input_distribution_requirements()
+    }
+
+    fn maintains_input_order(&self) -> Vec<bool> {
+        self.planned.maintains_input_order()
+    }
+
+    fn benefits_from_input_partitioning(&self) -> Vec<bool> {
+        self.planned.benefits_from_input_partitioning()
+    }
+
+    fn cardinality_effect(&self) -> CardinalityEffect {
+        self.planned.cardinality_effect()
+    }
+
+    fn child_stats_requests(&self, partition: Option<usize>) -> Vec<ChildStats> {
+        self.planned.child_stats_requests(partition)
+    }
+
+    fn statistics_from_inputs(
+        &self,
+        inputs: &[Arc<Statistics>],
+        args: &StatisticsArgs,
+    ) -> Result<Arc<Statistics>> {
+        self.planned.statistics_from_inputs(inputs, args)
+    }
+
     fn apply_expressions(
         &self,
         visit: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
@@ -120,7 +150,8 @@ impl ExecutionPlan for Counted {
         {
             return frames::start(window, &self.metrics, partition, context);
         }
-        self.planned.execute(partition, context)
+        // Of endless inputs alone, which there are none of.
+        internal_err!("windows over partitions in no order are not computed")
     }
 
     fn metrics(&self) -> Option<MetricsSet> {
@@ -142,35 +173,20 @@ pub(super) fn reservation(pool: &Arc<dyn MemoryPool>) -> MemoryReservation {
     MemoryConsumer::new(WINDOW).register(pool)
 }
 
+/// Whether a function is computed from the rows of its frame: all aggregates are, and `rank` is not.
+fn uses_frame(window: &dyn WindowExpr) -> bool {
+    let function = window.as_any().downcast_ref::<StandardWindowExpr>();
+    let evaluator = function.map(|function| function.get_standard_func_expr().create_evaluator());
+    match evaluator {
+        Some(Ok(evaluator)) => evaluator.uses_window_frame(),
+        _ => true,
+    }
+}
+
 /// The most bytes that the results of a function may have at once.
 fn results_limit(context: &TaskContext) -> usize {
     match context.memory_pool().memory_limit() {
         MemoryLimit::Finite(bytes) => limit_of(bytes),
         _ => usize::MAX,
     }
-}
-
-/// The bytes of the rows of a batch, once they are copied: of the slices alone.
-fn bytes_of(batch: &RecordBatch) -> usize {
-    batch.columns().iter().map(bytes_of_array).sum()
-}
-
-/// The same of an array.
-pub(super) fn bytes_of_array(array: &Arc<dyn Array>) -> usize {
-    let views = match array.data_type() {
-        DataType::Utf8View => long_views(array.as_string_view().views()),
-        DataType::BinaryView => long_views(array.as_binary_view().views()),
-        _ => 0,
-    };
-    let slice = array.to_data().get_slice_memory_size();
-    views + slice.unwrap_or_else(|_| array.get_array_memory_size())
-}
-
-/// The bytes that are not in the views themselves, which begin with the length.
-fn long_views(views: &[u128]) -> usize {
-    const INLINE: usize = 12;
-    let lengths = views
-        .iter()
-        .map(|view| usize::try_from(*view & u128::from(u32::MAX)).unwrap_or(usize::MAX));
-    lengths.filter(|length| *length > INLINE).sum()
 }

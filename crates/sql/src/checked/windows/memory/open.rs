@@ -1,20 +1,28 @@
 //! The partitions of windows that may go on, with the rows that frames may still need.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use datafusion::arrow::array::{Array, ArrayRef, UInt64Array};
 use datafusion::arrow::compute::take_record_batch;
-use datafusion::arrow::record_batch::RecordBatch;
-use datafusion::common::Result;
+use datafusion::arrow::record_batch::{RecordBatch, RecordBatchOptions};
 use datafusion::common::utils::get_row_at_idx;
-use datafusion::logical_expr::window_state::PartitionBatchState;
+use datafusion::common::{Result, ScalarValue};
+use datafusion::logical_expr::window_state::{PartitionBatchState, WindowFrameContext};
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::window::{PartitionBatches, PartitionKey, PartitionWindowAggStates};
+use datafusion::physical_expr_common::utils::evaluate_expressions_to_arrays;
 use datafusion::physical_plan::windows::WindowExpr;
 
-use super::bytes_of;
+use super::bytes::{bytes_of, bytes_of_unused, with_own_texts};
 use super::pending::Run;
 use super::runs::ranges;
+
+/// The keys of rows, and the runs with one key.
+pub(super) struct Parts {
+    keys: Vec<ArrayRef>,
+    ranges: Vec<Range<usize>>,
+}
 
 /// The partition of the last row, and those before it whose results were not taken.
 pub(super) struct Open {
@@ -35,16 +43,29 @@ impl Open {
         }
     }
 
-    /// Adds rows, and returns to which partitions they belong. The rows of a partition follow each other.
-    pub(super) fn add(&mut self, batch: &RecordBatch) -> Result<Vec<Run>> {
-        let keys = self.keys.iter();
-        let keys = keys.map(|key| key.evaluate(batch)?.into_array(batch.num_rows()));
-        let keys = keys.collect::<Result<Vec<ArrayRef>>>()?;
+    /// The partitions of rows.
+    pub(super) fn parts(&self, batch: &RecordBatch) -> Result<Parts> {
+        let keys = evaluate_expressions_to_arrays(&self.keys, batch)?;
         let ranges = ranges(&keys, batch.num_rows())?;
-        let mut runs = Vec::with_capacity(ranges.len());
+        Ok(Parts { keys, ranges })
+    }
+
+    /// The bytes of the partition that goes on: its rows are copied when others are added.
+    pub(super) fn bytes_to_copy(&self, parts: &Parts) -> Result<usize> {
+        let Some(first) = parts.ranges.first() else {
+            return Ok(0);
+        };
+        let key = get_row_at_idx(&parts.keys, first.start)?;
+        let partition = self.partitions.get(&key);
+        Ok(partition.map_or(0, |partition| bytes_of(&partition.record_batch)))
+    }
+
+    /// Adds rows, and returns to which partitions they belong. The rows of a partition follow each other.
+    pub(super) fn add(&mut self, batch: &RecordBatch, parts: &Parts) -> Result<Vec<Run>> {
+        let mut runs = Vec::with_capacity(parts.ranges.len());
         self.end();
-        for range in ranges {
-            let key = get_row_at_idx(&keys, range.start)?;
+        for range in &parts.ranges {
+            let key = get_row_at_idx(&parts.keys, range.start)?;
             let rows = batch.slice(range.start, range.len());
             match self.partitions.get_mut(&key) {
                 Some(partition) => {
@@ -95,6 +116,11 @@ impl Open {
                 continue;
             }
             self.drop_rows(&key, &mut partition, unneeded)?;
+            partition.record_batch = free_texts(&partition.record_batch)?;
+            for state in self.states.iter_mut().filter_map(|all| all.get_mut(&key)) {
+                let results = &mut state.state.out_col;
+                *results = with_own_texts(results);
+            }
             self.partitions.insert(key, partition);
         }
         Ok(())
@@ -128,15 +154,48 @@ impl Open {
 
     /// What is kept. Aggregates count what they keep themselves.
     pub(super) fn bytes(&self) -> usize {
-        let rows = self.partitions.values();
-        let rows = rows.map(|rows| bytes_of(&rows.record_batch));
-        let results = self
+        let rows = self.partitions.values().map(|rows| &rows.record_batch);
+        let rows = rows.map(|rows| bytes_of(rows) + bytes_of_unused(rows));
+        let states = self
             .states
             .iter()
             .flat_map(PartitionWindowAggStates::values);
-        let results = results.map(|state| state.state.out_col.get_array_memory_size());
-        rows.sum::<usize>() + results.sum::<usize>()
+        let groups = states.map(|state| bytes_of_groups(state.state.window_frame_ctx.as_ref()));
+        rows.sum::<usize>() + groups.sum::<usize>() + self.bytes_of_results()
     }
+
+    /// What of that are results.
+    pub(super) fn bytes_of_results(&self) -> usize {
+        let states = self
+            .states
+            .iter()
+            .flat_map(PartitionWindowAggStates::values);
+        let results = states.map(|state| state.state.out_col.get_array_memory_size());
+        results.sum()
+    }
+}
+
+/// The bytes of the groups of a frame, each of which has a key.
+fn bytes_of_groups(frame: Option<&WindowFrameContext>) -> usize {
+    let Some(WindowFrameContext::Groups { state, .. }) = frame else {
+        return 0;
+    };
+    let groups = &state.group_end_indices;
+    let of_one = groups.front().map_or(0, |(key, _)| {
+        size_of::<(Vec<ScalarValue>, usize)>() + key.len() * size_of::<ScalarValue>()
+    });
+    groups.len() * of_one
+}
+
+/// The rows without the texts of others.
+fn free_texts(rows: &RecordBatch) -> Result<RecordBatch> {
+    let columns = rows.columns().iter().map(with_own_texts).collect();
+    let count = RecordBatchOptions::new().with_row_count(Some(rows.num_rows()));
+    Ok(RecordBatch::try_new_with_options(
+        rows.schema(),
+        columns,
+        &count,
+    )?)
 }
 
 /// The rows in memory of their own.

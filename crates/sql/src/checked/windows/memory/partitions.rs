@@ -10,6 +10,7 @@ use datafusion::arrow::record_batch::RecordBatch;
 use datafusion::common::{Result, ScalarValue};
 use datafusion::execution::TaskContext;
 use datafusion::execution::memory_pool::MemoryReservation;
+use datafusion::physical_expr::window::StandardWindowExpr;
 use datafusion::physical_plan::metrics::{
     BaselineMetrics, ExecutionPlanMetricsSet, RecordOutput as _,
 };
@@ -19,8 +20,10 @@ use datafusion::physical_plan::{ExecutionPlan, SendableRecordBatchStream};
 use futures_util::StreamExt;
 use futures_util::stream::try_unfold;
 
+use super::bytes::{bytes_of, bytes_of_array};
+use super::results::may_be_long;
 use super::runs::{Runs, ranges};
-use super::{bytes_of, reservation, results, results_limit};
+use super::{reservation, results, results_limit, uses_frame};
 
 /// Computes the windows of a node, for one part of its input.
 pub(super) fn start(
@@ -110,26 +113,33 @@ impl Partitions {
     fn computed(&self, ended: Vec<RecordBatch>) -> Result<RecordBatch> {
         let time = self.metrics.elapsed_compute().clone();
         let _timer = time.timer();
-        let bytes: usize = ended.iter().map(bytes_of).sum();
+        let batch_bytes: usize = ended.iter().map(bytes_of).sum();
         let rows: usize = ended.iter().map(RecordBatch::num_rows).sum();
         let copied = match ended.len() {
             1 => 0,
-            _ => bytes,
+            _ => batch_bytes,
         };
         let results = rows.saturating_mul(bytes_of_results(&self.windows));
-        self.reserve(results.saturating_add(bytes + copied))?;
+        self.reserve(results.saturating_add(batch_bytes + copied))?;
         let batch = concat_batches(&self.input_schema, &ended)?;
         drop(ended);
         let ranges = ranges(&self.open.values(&batch)?, batch.num_rows())?;
         let mut columns = batch.columns().to_vec();
+        let mut long = 0;
         for window in &self.windows {
-            let parts = ranges.iter().map(|range| {
-                let part = batch.slice(range.start, range.len());
-                results::within(self.limit, rows_of_a_result(&**window, &part), || {
-                    window.evaluate(&part)
-                })
-            });
-            let parts = parts.collect::<Result<Vec<ArrayRef>>>()?;
+            let parts = results::with_limit(self.limit, || {
+                let parts = ranges.iter().map(|range| {
+                    results::set_rows(rows_of_a_result(&**window, range.len()));
+                    window.evaluate(&batch.slice(range.start, range.len()))
+                });
+                parts.collect::<Result<Vec<ArrayRef>>>()
+            })?;
+            if may_be_long(window.field()?.data_type()) {
+                let bytes: usize = parts.iter().map(bytes_of_array).sum();
+                // These, and the column that they become.
+                self.reserve(results.saturating_add(batch_bytes + long + 2 * bytes))?;
+                long += bytes;
+            }
             let parts: Vec<&dyn Array> = parts.iter().map(AsRef::as_ref).collect();
             columns.push(concat(&parts)?);
         }
@@ -141,9 +151,9 @@ impl Partitions {
 }
 
 /// For how many rows of a partition there is one result.
-fn rows_of_a_result(window: &dyn WindowExpr, partition: &RecordBatch) -> usize {
+fn rows_of_a_result(window: &dyn WindowExpr, rows: usize) -> usize {
     match is_of_all_rows(window) {
-        true => partition.num_rows(),
+        true => rows,
         false => 1,
     }
 }
@@ -155,9 +165,14 @@ fn is_of_all_rows(window: &dyn WindowExpr) -> bool {
 
 /// About the bytes of the results for a row: a number each, and one of them as the engine collects it.
 fn bytes_of_results(windows: &[Arc<dyn WindowExpr>]) -> usize {
-    let collected = match windows.iter().all(|window| is_of_all_rows(&**window)) {
-        true => 0,
-        false => size_of::<ScalarValue>(),
+    let collected = match windows.iter().any(|window| is_collected(&**window)) {
+        true => size_of::<ScalarValue>(),
+        false => 0,
     };
     windows.len() * size_of::<u64>() + collected
+}
+
+/// Whether there is a result for each row. One for all rows, or a column that the function makes, is not collected.
+fn is_collected(window: &dyn WindowExpr) -> bool {
+    uses_frame(window) && (window.as_any().is::<StandardWindowExpr>() || !is_of_all_rows(window))
 }

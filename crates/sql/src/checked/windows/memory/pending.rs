@@ -10,7 +10,7 @@ use datafusion::arrow::record_batch::RecordBatch;
 use datafusion::common::{Result, internal_err};
 use datafusion::physical_expr::window::{PartitionKey, PartitionWindowAggStates};
 
-use super::bytes_of;
+use super::bytes::bytes_of;
 
 /// Rows of one partition that follow each other.
 pub(super) struct Run {
@@ -36,6 +36,19 @@ impl Pending {
 
     pub(super) fn bytes(&self) -> usize {
         self.bytes
+    }
+
+    /// How many rows wait.
+    pub(super) fn rows(&self) -> usize {
+        self.runs.iter().map(|run| run.rows).sum()
+    }
+
+    /// The most bytes of rows that are copied when they are taken.
+    pub(super) fn bytes_to_copy(&self) -> usize {
+        match self.batches.len() {
+            0 | 1 => 0,
+            _ => self.bytes,
+        }
     }
 
     /// Takes the first rows, as far as there are results of all windows for them.

@@ -8,6 +8,7 @@ use datafusion::arrow::datatypes::DataType;
 use datafusion::common::{Result, ScalarValue};
 use datafusion::logical_expr::Accumulator;
 
+use super::bytes::bytes_of_value;
 use crate::checked::size::too_large;
 
 /// What the results that are being computed may have.
@@ -24,28 +25,29 @@ thread_local! {
     static ALLOWANCE: Cell<Option<Allowance>> = const { Cell::new(None) };
 }
 
-/// Computes results of a function for a batch, each of which is for so many rows.
-pub(super) fn within<T>(
-    limit: usize,
-    rows: usize,
-    compute: impl FnOnce() -> Result<T>,
-) -> Result<T> {
+/// Computes results of a function for a batch, each of which is for one row, unless [`set_rows`] says otherwise.
+pub(super) fn with_limit<T>(limit: usize, compute: impl FnOnce() -> Result<T>) -> Result<T> {
     ALLOWANCE.set(Some(Allowance {
         limit,
         spent: 0,
-        rows,
+        rows: 1,
     }));
     let computed = compute();
     ALLOWANCE.set(None);
     computed
 }
 
+/// The results that follow are for so many rows each.
+pub(super) fn set_rows(rows: usize) {
+    let allowance = ALLOWANCE.get();
+    ALLOWANCE.set(allowance.map(|allowance| Allowance { rows, ..allowance }));
+}
+
 fn spend(function: &str, result: &ScalarValue) -> Result<()> {
     let Some(mut allowance) = ALLOWANCE.get() else {
         return Ok(());
     };
-    let bytes = result.size().saturating_sub(size_of::<ScalarValue>());
-    let bytes = bytes.saturating_mul(allowance.rows);
+    let bytes = bytes_of_value(result).saturating_mul(allowance.rows);
     allowance.spent = allowance.spent.saturating_add(bytes);
     if allowance.spent > allowance.limit {
         let spent = u64::try_from(allowance.spent).unwrap_or(u64::MAX);

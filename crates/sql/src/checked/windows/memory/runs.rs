@@ -4,13 +4,14 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use datafusion::arrow::array::ArrayRef;
-use datafusion::arrow::compute::{SortColumn, concat_batches};
+use datafusion::arrow::compute::{SortColumn, concat};
 use datafusion::arrow::record_batch::RecordBatch;
 use datafusion::common::Result;
 use datafusion::common::utils::evaluate_partition_ranges;
 use datafusion::physical_expr::PhysicalExpr;
+use datafusion::physical_expr_common::utils::evaluate_expressions_to_arrays;
 
-use super::bytes_of;
+use super::bytes::bytes_of;
 
 /// Holds the rows of the last run back, which may go on.
 pub(super) struct Runs {
@@ -58,9 +59,7 @@ impl Runs {
 
     /// The values of the keys.
     pub(super) fn values(&self, batch: &RecordBatch) -> Result<Vec<ArrayRef>> {
-        let keys = self.keys.iter();
-        keys.map(|key| key.evaluate(batch)?.into_array(batch.num_rows()))
-            .collect()
+        evaluate_expressions_to_arrays(&self.keys, batch)
     }
 
     /// Whether the first row of a batch is not in the run of the rows before.
@@ -68,10 +67,17 @@ impl Runs {
         let Some(last) = self.open.last() else {
             return Ok(false);
         };
-        let two = [last.slice(last.num_rows() - 1, 1), batch.slice(0, 1)];
-        let two = concat_batches(&batch.schema(), &two)?;
-        Ok(ranges(&self.values(&two)?, 2)?.len() > 1)
+        let last = self.values(&last.slice(last.num_rows() - 1, 1))?;
+        differ(&last, &self.values(&batch.slice(0, 1))?)
     }
+}
+
+/// Whether two rows, given as arrays of one value each, differ. The batches they are from may differ in whether a column
+/// can be NULL.
+pub(super) fn differ(one: &[ArrayRef], other: &[ArrayRef]) -> Result<bool> {
+    let both = one.iter().zip(other);
+    let both = both.map(|(one, other)| Ok(concat(&[one.as_ref(), other.as_ref()])?));
+    Ok(ranges(&both.collect::<Result<Vec<_>>>()?, 2)?.len() > 1)
 }
 
 /// The runs of rows with equal values.
