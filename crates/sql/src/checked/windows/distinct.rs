@@ -8,7 +8,7 @@ use datafusion::common::{Result, ScalarValue, internal_err};
 use datafusion::logical_expr::Accumulator;
 
 use super::in_frame::{arrays, count_of, no_state, row};
-use super::moving::Maker;
+use super::maker::Maker;
 
 /// The distinct rows of a frame. A result is computed from them if they have changed since the last one.
 #[derive(Debug)]

@@ -58,7 +58,7 @@ pub(super) fn without_rows(
 ) -> Result<WindowFunction> {
     let params = &mut function.params;
     let is_range = params.window_frame.units == WindowFrameUnits::Range;
-    let is_kept = match params.order_by.as_slice() {
+    let has_peers = match params.order_by.as_slice() {
         [key] if is_range => {
             let is_null = key.expr.clone().is_null();
             let kind = key.expr.get_type(schema);
@@ -80,8 +80,8 @@ pub(super) fn without_rows(
     match &function.fun {
         WindowFunctionDefinition::AggregateUDF(_) => {
             let filter = match params.filter.take() {
-                Some(filter) => filter.and(is_kept),
-                None => is_kept,
+                Some(filter) => filter.and(has_peers),
+                None => has_peers,
             };
             params.filter = Some(Box::new(filter));
         }
@@ -89,7 +89,7 @@ pub(super) fn without_rows(
             let is_value = matches!(window.name(), "first_value" | "last_value" | "nth_value");
             if let Some(value) = params.args.first_mut().filter(|_| is_value) {
                 // Otherwise a NULL of the same type.
-                *value = when(is_kept, std::mem::take(value)).end()?;
+                *value = when(has_peers, std::mem::take(value)).end()?;
             }
         }
     }

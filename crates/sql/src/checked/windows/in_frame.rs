@@ -9,7 +9,7 @@ use datafusion::arrow::array::{Array, ArrayRef};
 use datafusion::common::{Result, ScalarValue, internal_err};
 use datafusion::logical_expr::Accumulator;
 
-use super::moving::Maker;
+use super::maker::Maker;
 
 /// A queue of two stacks (Tangwongsan, Hirzel and Schneider, "Low-latency sliding-window aggregation in worst-case constant
 /// time", 2017, section 2 gives its history). The rows that came last are in one accumulator. For those before them

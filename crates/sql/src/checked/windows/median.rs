@@ -11,7 +11,7 @@ use datafusion::common::{Result, ScalarValue, internal_err};
 use datafusion::logical_expr::Accumulator;
 
 use super::in_frame::no_state;
-use super::moving::Maker;
+use super::maker::Maker;
 
 /// The values of a frame in two halves. The lower one has as many as the upper one, or one more, and none of its values is
 /// greater than one of the upper half. The engine computes the median of the one or two values in the middle.

@@ -1,16 +1,19 @@
 //! Window functions that the engine computes wrongly, refuses, or computes in memory that it does not count.
 
+mod choice;
 mod distinct;
 mod empty;
 mod growing;
 mod in_frame;
+mod in_window;
+mod maker;
 mod median;
 mod memory;
-mod moving;
+mod nodes;
 mod ranges;
 mod separate;
+mod shifts;
 mod spans;
-mod whole;
 
 use std::fmt;
 use std::sync::Arc;
@@ -27,7 +30,7 @@ use datafusion::optimizer::AnalyzerRule;
 use super::expressions::replace_in;
 
 pub(crate) use memory::WINDOW;
-pub(super) use memory::counted;
+pub(super) use nodes::counted;
 pub(super) use ranges::RANGE_KEYS;
 pub(super) use separate::SeparateWindows;
 
@@ -62,13 +65,13 @@ impl WindowFunctions {
         let params = &function.params;
         match &function.fun {
             WindowFunctionDefinition::AggregateUDF(aggregate) => {
-                moving::for_windows(aggregate, params, schema, &self.pool)
+                choice::for_windows(aggregate, params, schema, &self.pool)
                     .map(WindowFunctionDefinition::AggregateUDF)
             }
             WindowFunctionDefinition::WindowUDF(window) => {
                 let ignores_nulls = params.null_treatment == Some(NullTreatment::IgnoreNulls);
                 let replaced = match window.name() {
-                    "lag" | "lead" if ignores_nulls => whole::over_partitions(window),
+                    "lag" | "lead" if ignores_nulls => shifts::over_partitions(window),
                     _ if is_growing(&params.window_frame) => growing::for_growing_frames(window),
                     _ => None,
                 };

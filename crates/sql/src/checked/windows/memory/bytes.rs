@@ -9,12 +9,12 @@ use datafusion::arrow::record_batch::RecordBatch;
 use datafusion::common::ScalarValue;
 
 /// The bytes of the rows of a batch, once they are copied: of the slices alone.
-pub(super) fn bytes_of(batch: &RecordBatch) -> usize {
+pub(in crate::checked::windows) fn bytes_of(batch: &RecordBatch) -> usize {
     batch.columns().iter().map(bytes_of_array).sum()
 }
 
 /// The same of an array. A slice of a list has all values of the list as its child, of which those of the slice count.
-pub(super) fn bytes_of_array(array: &ArrayRef) -> usize {
+pub(in crate::checked::windows) fn bytes_of_array(array: &ArrayRef) -> usize {
     let nulls = array.nulls().map_or(0, |nulls| nulls.len().div_ceil(8));
     let own = match array.data_type() {
         DataType::Utf8View => {
@@ -149,7 +149,7 @@ pub(super) fn bytes_of_value(value: &ScalarValue) -> usize {
 }
 
 /// The bytes of texts that a batch holds and none of its rows has: parts of a batch share all texts of it.
-pub(super) fn bytes_of_unused(batch: &RecordBatch) -> usize {
+pub(in crate::checked::windows) fn bytes_of_unused(batch: &RecordBatch) -> usize {
     let unused = batch.columns().iter().map(|column| {
         let (held, used) = texts_of(column);
         held.saturating_sub(used)
@@ -159,7 +159,7 @@ pub(super) fn bytes_of_unused(batch: &RecordBatch) -> usize {
 
 /// Copies texts where an array holds more than twice those of its rows. Neither a slice nor a copy of rows frees them, and
 /// rows that are added bring all texts of theirs.
-pub(super) fn with_own_texts(array: &ArrayRef) -> ArrayRef {
+pub(in crate::checked::windows) fn with_own_texts(array: &ArrayRef) -> ArrayRef {
     let (held, used) = texts_of(array);
     match array.data_type() {
         DataType::Utf8View if held > 2 * used => Arc::new(array.as_string_view().gc()),

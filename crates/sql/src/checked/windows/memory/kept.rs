@@ -9,7 +9,7 @@ use datafusion::execution::memory_pool::{MemoryPool, MemoryReservation};
 use datafusion::logical_expr::Accumulator;
 
 use super::bytes::bytes_of_values;
-use super::reservation;
+use super::reservation::reservation;
 use super::results::may_be_long;
 use crate::checked::windows::in_frame::count_of;
 
@@ -26,7 +26,7 @@ pub(in crate::checked::windows) enum Measure {
 }
 
 /// An accumulator whose memory is counted.
-pub(in crate::checked::windows) struct Kept {
+pub(in crate::checked::windows) struct CountedAccumulator {
     inner: Box<dyn Accumulator>,
     measure: Measure,
     rows: usize,
@@ -40,7 +40,7 @@ pub(in crate::checked::windows) struct Kept {
     reserved: Option<MemoryReservation>,
 }
 
-impl Kept {
+impl CountedAccumulator {
     pub(in crate::checked::windows) fn new(
         inner: Box<dyn Accumulator>,
         measure: Measure,
@@ -87,7 +87,7 @@ fn long_of(values: &[ArrayRef]) -> usize {
     long.map(bytes_of_values).sum()
 }
 
-impl Accumulator for Kept {
+impl Accumulator for CountedAccumulator {
     fn update_batch(&mut self, values: &[ArrayRef]) -> Result<()> {
         self.rows += count_of(values);
         self.long += long_of(values);
@@ -129,9 +129,9 @@ impl Accumulator for Kept {
     }
 }
 
-impl fmt::Debug for Kept {
+impl fmt::Debug for CountedAccumulator {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Kept")
+        f.debug_struct("CountedAccumulator")
             .field("inner", &self.inner)
             .finish_non_exhaustive()
     }

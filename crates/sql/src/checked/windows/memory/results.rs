@@ -26,7 +26,10 @@ thread_local! {
 }
 
 /// Computes results of a function for a batch, each of which is for one row, unless [`set_rows`] says otherwise.
-pub(super) fn with_limit<T>(limit: usize, compute: impl FnOnce() -> Result<T>) -> Result<T> {
+pub(in crate::checked::windows) fn with_limit<T>(
+    limit: usize,
+    compute: impl FnOnce() -> Result<T>,
+) -> Result<T> {
     ALLOWANCE.set(Some(Allowance {
         limit,
         spent: 0,
@@ -38,7 +41,7 @@ pub(super) fn with_limit<T>(limit: usize, compute: impl FnOnce() -> Result<T>) -
 }
 
 /// The results that follow are for so many rows each.
-pub(super) fn set_rows(rows: usize) {
+pub(in crate::checked::windows) fn set_rows(rows: usize) {
     let allowance = ALLOWANCE.get();
     ALLOWANCE.set(allowance.map(|allowance| Allowance { rows, ..allowance }));
 }

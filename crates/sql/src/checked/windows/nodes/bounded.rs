@@ -10,22 +10,19 @@ use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::arrow::record_batch::{RecordBatch, RecordBatchOptions};
 use datafusion::common::{Result, ScalarValue, internal_err};
 use datafusion::execution::TaskContext;
-use datafusion::execution::memory_pool::MemoryReservation;
 use datafusion::physical_expr::window::WindowEvalContext;
 use datafusion::physical_plan::metrics::{
     BaselineMetrics, ExecutionPlanMetricsSet, RecordOutput as _,
 };
-use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::windows::{BoundedWindowAggExec, WindowExpr};
 use datafusion::physical_plan::{ExecutionPlan, SendableRecordBatchStream};
 use futures_util::StreamExt;
-use futures_util::stream::try_unfold;
 
-use super::bytes::bytes_of;
+use super::budget::{Budget, Rows, stream};
 use super::open::Open;
 use super::peers::Peers;
 use super::pending::Pending;
-use super::{reservation, results, results_limit};
+use crate::checked::windows::memory::{bytes_of, with_limit};
 
 /// Computes the windows of a node, for one part of its input.
 pub(super) fn start(
@@ -36,28 +33,19 @@ pub(super) fn start(
 ) -> Result<SendableRecordBatchStream> {
     let windows = window.window_expr().to_vec();
     let state = Frames {
-        limit: results_limit(&context),
-        memory: reservation(context.memory_pool()),
+        budget: Budget::new(&context),
         open: Open::new(&windows),
         peers: Peers::of(&windows),
         windows,
         pending: Pending::default(),
         schema: window.schema(),
         input_schema: window.input().schema(),
-        kept: 0,
-        returned: 0,
-        at_once: 0,
+        partition_bytes: 0,
+        returned_bytes: 0,
         metrics: BaselineMetrics::new(metrics, partition),
         input: Some(window.input().execute(partition, context)?),
     };
-    let rows = try_unfold(state, |mut state| async move {
-        let batch = state.next().await?;
-        Ok(batch.map(|batch| (batch, state)))
-    });
-    Ok(Box::pin(RecordBatchStreamAdapter::new(
-        window.schema(),
-        rows,
-    )))
+    Ok(stream(window.schema(), state))
 }
 
 struct Frames {
@@ -73,19 +61,16 @@ struct Frames {
     schema: SchemaRef,
     input_schema: SchemaRef,
     /// The bytes of the open partitions.
-    kept: usize,
+    partition_bytes: usize,
     /// Those of the batch that was returned last.
-    returned: usize,
-    /// What is needed for the last batch.
-    at_once: usize,
-    memory: MemoryReservation,
-    limit: usize,
+    returned_bytes: usize,
+    budget: Budget,
     metrics: BaselineMetrics,
 }
 
-impl Frames {
+impl Rows for Frames {
     async fn next(&mut self) -> Result<Option<RecordBatch>> {
-        self.returned = 0;
+        self.returned_bytes = 0;
         while let Some(input) = &mut self.input {
             let batch = input.next().await.transpose()?;
             let time = self.metrics.elapsed_compute().clone();
@@ -94,7 +79,7 @@ impl Frames {
                 Some(batch) if batch.num_rows() == 0 => continue,
                 Some(batch) => {
                     let results = batch.num_rows() * bytes_of_results(&self.windows);
-                    self.at_once = 2 * (bytes_of(&batch) + results);
+                    self.budget.set_free_bytes(2 * (bytes_of(&batch) + results));
                     let complete = self.peers.add(batch)?;
                     self.add(complete)?;
                 }
@@ -110,10 +95,12 @@ impl Frames {
                 return Ok(Some(batch.record_output(&self.metrics)));
             }
         }
-        self.memory.free();
+        self.budget.end();
         Ok(None)
     }
+}
 
+impl Frames {
     fn add(&mut self, batches: Vec<RecordBatch>) -> Result<()> {
         // As rows that wait, and as those of their partitions.
         let bytes: usize = batches.iter().map(bytes_of).sum();
@@ -131,7 +118,7 @@ impl Frames {
         let parts = self.open.parts(&batch)?;
         self.reserve(2 * bytes + self.open.bytes_to_copy(&parts)?)?;
         let runs = self.open.add(&batch, &parts)?;
-        self.kept += bytes;
+        self.partition_bytes += bytes;
         self.pending.add(batch, runs);
         Ok(())
     }
@@ -147,7 +134,7 @@ impl Frames {
             let Some(states) = self.open.states.get_mut(at) else {
                 return internal_err!("a window has no state");
             };
-            results::with_limit(self.limit, || {
+            with_limit(self.budget.results_limit, || {
                 window.evaluate_stateful(&self.open.partitions, states, &context)
             })?;
             let new = self.open.bytes_of_results().saturating_sub(before);
@@ -155,18 +142,18 @@ impl Frames {
         }
         let batch = self.pending.take(&mut self.open.states, &self.schema)?;
         self.open.prune()?;
-        self.kept = self.open.bytes();
+        self.partition_bytes = self.open.bytes();
         // Until the next batch is asked for.
-        self.returned = batch.as_ref().map_or(0, bytes_of);
+        self.returned_bytes = batch.as_ref().map_or(0, bytes_of);
         self.reserve(0)?;
         Ok(batch)
     }
 
-    /// Reserves what is kept and some more. One batch is free, as in other nodes that pass on what they read.
+    /// Reserves what is kept and some more.
     fn reserve(&self, more: usize) -> Result<()> {
-        let kept = self.pending.bytes() + self.kept + self.peers.bytes() + self.returned;
-        let bytes = kept.saturating_add(more);
-        self.memory.try_resize(bytes.saturating_sub(self.at_once))
+        let rows = self.pending.bytes() + self.partition_bytes + self.peers.bytes();
+        let bytes = rows + self.returned_bytes;
+        self.budget.reserve(bytes.saturating_add(more))
     }
 }
 

@@ -10,9 +10,9 @@ use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr_common::utils::evaluate_expressions_to_arrays;
 use datafusion::physical_plan::windows::WindowExpr;
 
-use super::bytes::bytes_of;
+use super::budget::uses_frame;
 use super::runs::{Runs, differ};
-use super::uses_frame;
+use crate::checked::windows::memory::bytes_of;
 
 /// What is held back of the rows of windows.
 pub(super) enum Peers {

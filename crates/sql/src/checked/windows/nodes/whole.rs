@@ -9,21 +9,19 @@ use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::arrow::record_batch::RecordBatch;
 use datafusion::common::{Result, ScalarValue};
 use datafusion::execution::TaskContext;
-use datafusion::execution::memory_pool::MemoryReservation;
 use datafusion::physical_expr::window::StandardWindowExpr;
 use datafusion::physical_plan::metrics::{
     BaselineMetrics, ExecutionPlanMetricsSet, RecordOutput as _,
 };
-use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::windows::{WindowAggExec, WindowExpr};
 use datafusion::physical_plan::{ExecutionPlan, SendableRecordBatchStream};
 use futures_util::StreamExt;
-use futures_util::stream::try_unfold;
 
-use super::bytes::{bytes_of, bytes_of_array};
-use super::results::may_be_long;
+use super::budget::{Budget, Rows, stream, uses_frame};
 use super::runs::{Runs, ranges};
-use super::{reservation, results, results_limit, uses_frame};
+use crate::checked::windows::memory::{
+    bytes_of, bytes_of_array, may_be_long, set_rows, with_limit,
+};
 
 /// Computes the windows of a node, for one part of its input.
 pub(super) fn start(
@@ -35,24 +33,15 @@ pub(super) fn start(
     let keys = window.partition_by_sort_keys()?.into_iter();
     let keys = keys.map(|key| key.expr).collect();
     let state = Partitions {
-        limit: results_limit(&context),
-        memory: reservation(context.memory_pool()),
+        budget: Budget::new(&context),
         windows: window.window_expr().to_vec(),
         schema: window.schema(),
         input_schema: window.input().schema(),
         metrics: BaselineMetrics::new(metrics, partition),
         input: Some(window.input().execute(partition, context)?),
         open: Runs::new(keys),
-        at_once: 0,
     };
-    let rows = try_unfold(state, |mut state| async move {
-        let batch = state.next().await?;
-        Ok(batch.map(|batch| (batch, state)))
-    });
-    Ok(Box::pin(RecordBatchStreamAdapter::new(
-        window.schema(),
-        rows,
-    )))
+    Ok(stream(window.schema(), state))
 }
 
 struct Partitions {
@@ -63,14 +52,11 @@ struct Partitions {
     input_schema: SchemaRef,
     /// The rows of the last partition, which may go on.
     open: Runs,
-    /// What is needed for the last batch.
-    at_once: usize,
-    memory: MemoryReservation,
-    limit: usize,
+    budget: Budget,
     metrics: BaselineMetrics,
 }
 
-impl Partitions {
+impl Rows for Partitions {
     async fn next(&mut self) -> Result<Option<RecordBatch>> {
         while let Some(input) = &mut self.input {
             match input.next().await.transpose()? {
@@ -87,26 +73,27 @@ impl Partitions {
         }
         match self.open.rest() {
             rest if rest.is_empty() => {
-                self.memory.free();
+                self.budget.end();
                 Ok(None)
             }
             rest => self.computed(rest).map(Some),
         }
     }
+}
 
+impl Partitions {
     /// Adds rows, and returns those of partitions that have ended.
     fn add(&mut self, batch: &RecordBatch) -> Result<Vec<RecordBatch>> {
         let ended = self.open.add(batch)?;
         let results = batch.num_rows() * bytes_of_results(&self.windows);
-        self.at_once = 3 * bytes_of(batch) + results;
+        self.budget.set_free_bytes(3 * bytes_of(batch) + results);
         self.reserve(ended.iter().map(bytes_of).sum())?;
         Ok(ended)
     }
 
-    /// Reserves what is kept and some more. One batch is free, as in other nodes that pass on what they read.
+    /// Reserves what is kept and some more.
     fn reserve(&self, more: usize) -> Result<()> {
-        let bytes = self.open.bytes().saturating_add(more);
-        self.memory.try_resize(bytes.saturating_sub(self.at_once))
+        self.budget.reserve(self.open.bytes().saturating_add(more))
     }
 
     /// The rows of partitions with the results of the windows.
@@ -127,9 +114,9 @@ impl Partitions {
         let mut columns = batch.columns().to_vec();
         let mut long = 0;
         for window in &self.windows {
-            let parts = results::with_limit(self.limit, || {
+            let parts = with_limit(self.budget.results_limit, || {
                 let parts = ranges.iter().map(|range| {
-                    results::set_rows(rows_of_a_result(&**window, range.len()));
+                    set_rows(rows_of_a_result(&**window, range.len()));
                     window.evaluate(&batch.slice(range.start, range.len()))
                 });
                 parts.collect::<Result<Vec<ArrayRef>>>()

@@ -14,9 +14,9 @@ use datafusion::physical_expr::window::{PartitionBatches, PartitionKey, Partitio
 use datafusion::physical_expr_common::utils::evaluate_expressions_to_arrays;
 use datafusion::physical_plan::windows::WindowExpr;
 
-use super::bytes::{bytes_of, bytes_of_unused, with_own_texts};
 use super::pending::Run;
 use super::runs::ranges;
+use crate::checked::windows::memory::{bytes_of, bytes_of_unused, with_own_texts};
 
 /// The keys of rows, and the runs with one key.
 pub(super) struct Parts {

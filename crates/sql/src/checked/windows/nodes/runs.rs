@@ -11,7 +11,7 @@ use datafusion::common::utils::evaluate_partition_ranges;
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr_common::utils::evaluate_expressions_to_arrays;
 
-use super::bytes::bytes_of;
+use crate::checked::windows::memory::bytes_of;
 
 /// Holds the rows of the last run back, which may go on.
 pub(super) struct Runs {

@@ -10,7 +10,7 @@ use datafusion::arrow::record_batch::RecordBatch;
 use datafusion::common::{Result, internal_err};
 use datafusion::physical_expr::window::{PartitionKey, PartitionWindowAggStates};
 
-use super::bytes::bytes_of;
+use crate::checked::windows::memory::bytes_of;
 
 /// Rows of one partition that follow each other.
 pub(super) struct Run {
