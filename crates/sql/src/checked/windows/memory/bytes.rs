@@ -183,3 +183,49 @@ fn texts_of(array: &ArrayRef) -> (usize, usize) {
     };
     (buffers.iter().map(Buffer::len).sum(), long_views(views))
 }
+
+#[cfg(test)]
+mod tests {
+    use datafusion::arrow::array::{DictionaryArray, ListArray, StringArray, StringViewArray};
+    use datafusion::arrow::datatypes::{Int32Type, Int64Type};
+
+    use super::*;
+
+    fn arrays() -> Vec<ArrayRef> {
+        let texts = ["a", "a text of more than twelve bytes", "", "bc"];
+        let lists = (0..4).map(|row| Some((0..row).map(Some).collect::<Vec<_>>()));
+        vec![
+            Arc::new(StringArray::from(texts.to_vec())),
+            Arc::new(StringViewArray::from(texts.to_vec())),
+            Arc::new(DictionaryArray::<Int32Type>::from_iter(texts)),
+            Arc::new(ListArray::from_iter_primitive::<Int64Type, _, _>(lists)),
+        ]
+    }
+
+    #[test]
+    fn values_count_the_same_in_parts() {
+        for array in arrays() {
+            let parts = (0..array.len()).map(|row| bytes_of_values(&array.slice(row, 1)));
+            let kind = array.data_type();
+            assert_eq!(parts.sum::<usize>(), bytes_of_values(&array), "{kind}");
+        }
+    }
+
+    #[test]
+    fn slices_of_lists_count_the_values_of_their_rows() {
+        let lists: ArrayRef = Arc::clone(&arrays()[3]);
+        // Two offsets, and no value or three.
+        assert_eq!(bytes_of_array(&lists.slice(0, 1)), 8);
+        assert_eq!(bytes_of_array(&lists.slice(3, 1)), 8 + 3 * 8);
+    }
+
+    #[test]
+    fn long_texts_of_others_are_freed() {
+        let texts: ArrayRef = Arc::clone(&arrays()[1]);
+        let (with, without) = (texts.slice(1, 1), texts.slice(2, 2));
+        assert_eq!(texts_of(&without), (32, 0));
+        assert_eq!(texts_of(&with_own_texts(&without)), (0, 0));
+        assert_eq!(texts_of(&with_own_texts(&with)), (32, 32));
+        assert_eq!(with_own_texts(&without).as_ref(), without.as_ref());
+    }
+}
