@@ -1,6 +1,8 @@
 //! Comparisons of times with and without a zone. Both sides of one are times of the zone, so a column without a zone that is
 //! taken as one of any zone compares with constants as the column does.
 
+use std::collections::HashMap;
+
 use super::kit::{rows, session, store};
 
 /// Zones, and their offsets in winter.
@@ -32,6 +34,8 @@ fn times_of_a_zone_compare_with_constants_as_the_times_that_they_were() {
     );
     let noon = "TIMESTAMP '2024-01-15 12:30:00'";
     let next = "TIMESTAMP '2024-01-16 06:30:00'";
+    // What the conditions without a zone give, which is the same for all zones.
+    let mut without_zone = HashMap::new();
     for (zone, offset) in ZONES {
         let column = format!("(t AT TIME ZONE '{zone}')");
         // The same moment as noon in the zone, without its zone.
@@ -86,7 +90,11 @@ fn times_of_a_zone_compare_with_constants_as_the_times_that_they_were() {
                 let values = format!("SELECT id, {condition} AS c FROM p ORDER BY id");
                 (rows(&session, &ids), rows(&session, &values))
             };
-            assert_eq!(of(&ours), of(&wanted), "{ours}");
+            let found = of(&ours);
+            let expected = without_zone
+                .entry(wanted)
+                .or_insert_with_key(|condition| of(condition));
+            assert_eq!(found, *expected, "{ours}");
         }
     }
 }
