@@ -513,3 +513,21 @@ fn a_statement_may_be_the_argument() {
     assert!(err.contains("sql -f '"), "{err}");
     assert_eq!(folder.ok(&["sql", "-f", &file]), "1\n1\n");
 }
+
+/// A terminal would obey them.
+#[test]
+fn control_characters_have_escapes_in_tables() {
+    let folder = Folder::with_table();
+    let query = "SELECT 'a' || chr(9) || chr(27) || 'b\\' AS t";
+    assert_eq!(folder.ok(&["sql", "-c", query]), "t\na\\x09\\x1bb\\\n");
+}
+
+#[test]
+fn queries_are_described_as_tables_are() {
+    let folder = Folder::with_table();
+    for described in ["SELECT 1 AS a", "t"] {
+        let shown = folder.ok(&["sql", "-c", &format!("DESCRIBE {described}")]);
+        let head: Vec<&str> = shown.lines().next().unwrap().split_whitespace().collect();
+        assert_eq!(head, ["column_name", "data_type", "is_nullable"], "{shown}");
+    }
+}

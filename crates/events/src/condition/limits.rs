@@ -62,7 +62,7 @@ fn walk(condition: &Condition, depth: usize, regexes: &mut usize) -> Result<()> 
     // The expression itself is the first level.
     if depth + 1 > DEPTH_MAX {
         return Err(Error::invalid(
-            "the condition is nested too deeply: at most 64 levels of parentheses are possible, and `not` is one of them",
+            "the condition is nested too deeply: at most 63 levels of parentheses are possible, and `not` is one of them",
         ));
     }
     match condition {
@@ -100,7 +100,7 @@ mod tests {
                 deep => Condition::And(vec![other, deep]),
             };
         }
-        assert!(refusal(&deep).contains("64 levels"));
+        assert!(refusal(&deep).contains("63 levels"));
         assert!(parse_condition(&deep.to_string(), 0).is_err());
     }
 

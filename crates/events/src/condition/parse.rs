@@ -94,7 +94,7 @@ impl Parser<'_> {
     fn any(&mut self) -> Result<Condition> {
         self.depth += 1;
         if self.depth > DEPTH_MAX {
-            return Err(self.wrong("the expression is nested too deeply: at most 64 levels of parentheses are possible"));
+            return Err(self.wrong("the expression is nested too deeply: at most 63 levels of parentheses are possible"));
         }
         let mut parts = vec![self.every()?];
         while self.takes_word("or") {

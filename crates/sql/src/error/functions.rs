@@ -24,11 +24,29 @@ const ELSEWHERE: [(&str, &str); 20] = [
     ("year", "extract(year FROM time)"),
 ];
 
+/// Functions that exist only with OVER.
+const WINDOWS: [&str; 9] = [
+    "cume_dist",
+    "dense_rank",
+    "lag",
+    "lead",
+    "nth_value",
+    "ntile",
+    "percent_rank",
+    "rank",
+    "row_number",
+];
+
 /// Replaces the engine's message about a function that there is not: its suggestion can be far from what was meant.
 pub(super) fn about_function(reason: &str) -> Option<String> {
     let rest = reason.strip_prefix("Invalid function '")?;
     let (name, rest) = rest.split_once('\'')?;
     let wanted = name.to_lowercase();
+    if WINDOWS.contains(&wanted.as_str()) {
+        return Some(format!(
+            "{name} is a window function: write {name}(…) OVER (…)"
+        ));
+    }
     let known = ELSEWHERE.iter().find(|(theirs, _)| *theirs == wanted);
     let next = match known {
         Some((_, ours)) => format!(": use {ours}"),

@@ -94,6 +94,8 @@ const SPEAKERS: [&str; 10] = [
 /// Its request to report a fault to its authors, which also stands in messages about wrong statements.
 const REQUEST: &str = "This issue was likely caused by a bug in DataFusion's code";
 const REQUEST_END: &str = "/issues";
+/// Its advice to change settings that are not the user's, at the end of messages.
+const SETTINGS: &str = "Consider increasing the memory limit config";
 /// What the parser's messages begin with.
 const PARSER: &str = "sql parser error: ";
 /// What the engine asks for where a statement has an array.
@@ -116,6 +118,9 @@ pub(crate) fn plain(message: &str) -> String {
             .find(REQUEST_END)
             .map_or(text.len(), |at| start + at + REQUEST_END.len());
         text.replace_range(start..end, "");
+    }
+    if let Some(start) = text.find(SETTINGS) {
+        text.truncate(start);
     }
     if let Some(start) = text.find(NO_FUNCTION) {
         text.drain(..start);

@@ -1,7 +1,12 @@
 //! What to say instead of the engine's reasons, which name its own parts or not what to do.
 
 /// Parts of reasons, and what to say instead.
-const INSTEAD: [(&str, &str); 7] = [
+const INSTEAD: [(&str, &str); 8] = [
+    (
+        "does not support logical expression WindowFunction",
+        "window functions cannot be used in WHERE, GROUP BY or HAVING, or within each other: filter with QUALIFY, or \
+         compute them in a query in FROM",
+    ),
     (
         "Unary operator '-' only supports",
         "only numbers with a sign, intervals and times can be negated: write 0 - x for a BIGINT UNSIGNED",

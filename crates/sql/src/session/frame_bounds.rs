@@ -80,10 +80,17 @@ pub(super) fn check_offsets(call: &Function) -> Result<()> {
     let FunctionArguments::List(list) = &call.args else {
         return Ok(());
     };
-    for argument in list.args.iter().skip(1) {
-        if let FunctionArg::Unnamed(FunctionArgExpr::Expr(value)) = argument
-            && !is_constant(value)
-        {
+    for (at, argument) in list.args.iter().enumerate().skip(1) {
+        let FunctionArg::Unnamed(FunctionArgExpr::Expr(value)) = argument else {
+            continue;
+        };
+        // The engine takes it for 0. NULL as a default is one.
+        if at == 1 && matches!(value, Expr::Value(value) if value.value == Value::Null) {
+            let advice =
+                "the second argument of lag, lead and nth_value is a number of rows, not NULL";
+            return Err(Error::invalid(advice).with("function", name));
+        }
+        if !is_constant(value) {
             let advice = match name.as_str() {
                 "nth_value" => {
                     "the number of nth_value is a constant: for others, number the rows with row_number(), and join the query \

@@ -13,7 +13,8 @@ use datafusion::logical_expr::{
 };
 use datafusion::sql::parser::{DFParser, Statement};
 use datafusion::sql::sqlparser::ast::{
-    CreateTable, Insert, Query, SelectItem, SetExpr, Statement as Ast, Visitor,
+    CastKind, CreateTable, Expr as Written, Insert, Query, SelectItem, SetExpr, Statement as Ast,
+    Visitor,
 };
 
 use super::walk::visit;
@@ -38,10 +39,10 @@ pub(super) async fn plan(state: &SessionState, mut statement: Statement) -> Resu
     if matches!(*query.body, SetExpr::Values(_)) && has_queries(&query.body) {
         select_values(&mut query)?;
     }
-    let is_values = matches!(*query.body, SetExpr::Values(_));
-    let (source, rows) = match is_values {
-        true => (query, None),
-        false => {
+    let written = casts_of_values(&query.body);
+    let (source, rows) = match written {
+        Some(_) => (query, None),
+        None => {
             let (source, rows) = alone(state, query).await?;
             (source, Some(rows))
         }
@@ -54,7 +55,10 @@ pub(super) async fn plan(state: &SessionState, mut statement: Statement) -> Resu
         (LogicalPlan::Dml(dml), rows) => {
             let input = Arc::new(match rows {
                 Some(rows) => in_place_of_nulls(&dml.input, rows)?,
-                None => with_nulls(with_checks(LogicalPlan::clone(&dml.input))?)?,
+                None => {
+                    let written = written.unwrap_or_default();
+                    with_nulls(with_checks(LogicalPlan::clone(&dml.input), &written)?)?
+                }
             });
             Ok(LogicalPlan::Dml(DmlStatement { input, ..dml }))
         }
@@ -76,8 +80,50 @@ fn with_check(expr: Expr) -> Result<Expr> {
     }
 }
 
-/// The projection of an INSERT of VALUES, which are converted among themselves.
-fn with_checks(plan: LogicalPlan) -> Result<LogicalPlan> {
+/// The number of casts around each of VALUES that the statement itself has.
+fn casts_of_values(rows: &SetExpr) -> Option<Vec<Vec<usize>>> {
+    let SetExpr::Values(values) = rows else {
+        return None;
+    };
+    let casts = |mut value: &Written| {
+        let mut casts = 0;
+        loop {
+            match value {
+                Written::Nested(inner) => value = inner,
+                Written::Cast {
+                    kind: CastKind::Cast | CastKind::DoubleColon,
+                    expr,
+                    ..
+                } => {
+                    casts += 1;
+                    value = expr;
+                }
+                // `DATE '2026-07-01'` is planned as a cast. Alone, it is a value, and must be one of the column.
+                Written::TypedString(_) if casts > 0 => return casts + 1,
+                _ => return casts,
+            }
+        }
+    };
+    let rows = values.rows.iter();
+    Some(
+        rows.map(|row| row.content.iter().map(casts).collect())
+            .collect(),
+    )
+}
+
+/// The number of casts around a value in a plan.
+fn casts_around(mut value: &Expr) -> usize {
+    let mut casts = 0;
+    while let Expr::Cast(cast) = value {
+        casts += 1;
+        value = &cast.expr;
+    }
+    casts
+}
+
+/// The projection of an INSERT of VALUES, which are converted among themselves. `written` has the number of casts of each
+/// value that the statement has: one more is the conversion to the column's type, and only that one is checked.
+fn with_checks(plan: LogicalPlan, written: &[Vec<usize>]) -> Result<LogicalPlan> {
     let LogicalPlan::Projection(mut projection) = plan else {
         return Ok(plan);
     };
@@ -91,9 +137,12 @@ fn with_checks(plan: LogicalPlan) -> Result<LogicalPlan> {
     let names: HashMap<String, String> = names.collect();
     if let LogicalPlan::Values(values) = &*projection.input {
         let mut values = values.clone();
-        for row in &mut values.values {
-            for (value, field) in row.iter_mut().zip(values.schema.fields()) {
-                if let Some(name) = names.get(field.name()) {
+        for (row, written) in values.values.iter_mut().zip(written) {
+            let columns = row.iter_mut().zip(written).zip(values.schema.fields());
+            for ((value, written), field) in columns {
+                if let Some(name) = names.get(field.name())
+                    && casts_around(value) > *written
+                {
                     *value = stored(std::mem::take(value), name)?;
                 }
             }

@@ -1,7 +1,9 @@
 //! Statements as they were written.
 
 use datafusion::sql::parser::{DFParser, Statement};
-use datafusion::sql::sqlparser::ast::{Expr, LimitClause, SetExpr, Statement as Ast, Value};
+use datafusion::sql::sqlparser::ast::{
+    DescribeAlias, Expr, LimitClause, SetExpr, Statement as Ast, Value,
+};
 use ostrakon_cell::{Error, ErrorKind, Result};
 
 use super::advice;
@@ -105,7 +107,14 @@ impl SqlStatement {
     pub fn explains(&self) -> bool {
         match &self.statement {
             Statement::Explain(_) => true,
-            Statement::Statement(ast) => matches!(&**ast, Ast::Explain { .. }),
+            // DESCRIBE of a query is parsed as one of these, too, but its result is a table.
+            Statement::Statement(ast) => matches!(
+                &**ast,
+                Ast::Explain {
+                    describe_alias: DescribeAlias::Explain,
+                    ..
+                }
+            ),
             _ => false,
         }
     }

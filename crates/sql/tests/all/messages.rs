@@ -21,6 +21,38 @@ fn refusal(session: &SqlSession, statement: &str) -> String {
         .to_string()
 }
 
+/// A cast that the statement has is the user's conversion, in VALUES as in a query; the one to the column's type is not.
+#[test]
+fn values_are_cast_where_the_statement_says_so() {
+    let session = session(&store());
+    rows(
+        &session,
+        "CREATE TABLE t (k BIGINT, d DATE, PRIMARY KEY (k))",
+    );
+    let noon = "TIMESTAMP '2024-01-01 12:00:00'";
+    for number in [
+        "CAST(1.9 AS BIGINT)",
+        "1.9::BIGINT",
+        "(CAST(CAST(1.9 AS DOUBLE) AS BIGINT))",
+    ] {
+        for form in ["VALUES ({})", "SELECT {}"] {
+            let row = form.replace("{}", &format!("{number}, CAST({noon} AS DATE)"));
+            rows(&session, &format!("INSERT INTO t {row}"));
+            assert_eq!(rows(&session, "SELECT * FROM t"), ["1|2024-01-01"], "{row}");
+            rows(&session, "DELETE FROM t");
+            for row in [
+                "1.9",
+                "CAST(1.9 AS DOUBLE)",
+                "CAST(CAST(1.9 AS FLOAT) AS DOUBLE)",
+            ] {
+                let statement = format!("INSERT INTO t (k) {}", form.replace("{}", row));
+                let said = refusal(&session, &statement);
+                assert!(said.contains("cannot hold"), "{statement}: {said}");
+            }
+        }
+    }
+}
+
 #[test]
 fn a_value_that_does_not_fit_is_named_with_its_column_in_every_insert() {
     let source = store();
@@ -292,4 +324,43 @@ fn what_the_engine_cannot_do_is_answered_with_what_to_write() {
     }
     let days = "SELECT DATE '2024-01-01' + CAST(column1 || ' days' AS INTERVAL) AS day FROM (VALUES (1), (31)) v";
     assert_eq!(rows(&session, days).len(), 2);
+}
+
+/// The engine would answer all of these, or show its own parts.
+#[test]
+fn windows_that_have_no_meaning_are_refused() {
+    let session = session(&store());
+    let values = "(VALUES (1, 1.5, 'a'), (2, 2.5, 'b')) v(k, d, s)";
+    for (window, reason) in [
+        (
+            "count(*) OVER (ORDER BY s RANGE BETWEEN 1 PRECEDING AND CURRENT ROW)",
+            "a number or a time",
+        ),
+        (
+            "count(*) OVER (ORDER BY k > 1 RANGE BETWEEN 1 PRECEDING AND CURRENT ROW)",
+            "a number or a time",
+        ),
+        (
+            "sum(k) OVER (ORDER BY CAST(k AS DOUBLE) RANGE BETWEEN 'NaN' PRECEDING AND CURRENT ROW)",
+            "not NaN",
+        ),
+        ("lag(k, NULL) OVER (ORDER BY k)", "not NULL"),
+        ("rank()", "window function: write rank(…) OVER"),
+    ] {
+        let said = refusal(&session, &format!("SELECT {window} FROM {values}"));
+        assert!(said.contains(reason), "{window}: {said}");
+    }
+    let said = refusal(
+        &session,
+        &format!("SELECT k FROM {values} WHERE row_number() OVER (ORDER BY k) = 1"),
+    );
+    assert!(
+        said.contains("QUALIFY") && !said.contains("WindowUDF"),
+        "{said}"
+    );
+    let query = format!(
+        "SELECT regr_count(d, k) OVER (ORDER BY k ROWS BETWEEN 1 PRECEDING AND 1 PRECEDING) AS moving, \
+         regr_count(DISTINCT d, k) OVER (ORDER BY k ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS growing FROM {values}"
+    );
+    assert_eq!(rows(&session, &query), ["0|0", "1|1"]);
 }

@@ -75,9 +75,7 @@ impl<'a> Form<'a> {
                 Self::Table(table) => {
                     let cells = (0..batch.num_columns()).map(|at| match shown.text(at, row) {
                         // Bytes have their escapes; other characters that a terminal obeys get them here.
-                        Some(text) => {
-                            text.replace(|character: char| character.is_control(), "\u{fffd}")
-                        }
+                        Some(text) => visible(&text).into_owned(),
                         None => "NULL".to_owned(),
                     });
                     table.row(cells.collect())?;

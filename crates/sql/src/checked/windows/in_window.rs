@@ -218,7 +218,11 @@ impl AggregateUDFImpl for InWindow {
     }
 
     fn default_value(&self, kind: &DataType) -> Result<ScalarValue> {
-        self.engines.default_value(kind)
+        match self.engines.name() {
+            // The engine gives NULL for a frame without rows.
+            "regr_count" => ScalarValue::new_zero(kind),
+            _ => self.engines.default_value(kind),
+        }
     }
 
     fn supports_null_handling_clause(&self) -> bool {

@@ -37,6 +37,7 @@ pub(in crate::checked) const RANGE_KEYS: ExpressionRule = ExpressionRule {
             // What has no type yet is no column of numbers.
             && let Ok(kind) = key.expr.get_type(schema)
         {
+            check_key(&kind, &function.params.window_frame)?;
             if kind.is_temporal() {
                 let frame = &mut function.params.window_frame;
                 // A day plus an hour is not a day.
@@ -69,6 +70,23 @@ pub(in crate::checked) const RANGE_KEYS: ExpressionRule = ExpressionRule {
         ))
     },
 };
+
+/// Refuses what has no sum with the offset, with which the engine computes some frame or panics.
+fn check_key(kind: &DataType, frame: &WindowFrame) -> Result<()> {
+    if kind.is_string() || kind.is_binary() || *kind == DataType::Boolean {
+        return plan_err!(
+            "a RANGE frame with an offset needs a key of ORDER BY that is a number or a time: write ROWS, or order by a cast"
+        );
+    }
+    for bound in [&frame.start_bound, &frame.end_bound] {
+        if let Some(ScalarValue::Utf8(Some(text))) = offset(bound)
+            && text.trim().parse::<f64>().is_ok_and(f64::is_nan)
+        {
+            return plan_err!("an offset of a RANGE frame is a number, not NaN");
+        }
+    }
+    Ok(())
+}
 
 /// The type in which keys and offsets are added, if it is not that of the keys.
 fn wide_key(kind: &DataType, frame: &WindowFrame) -> Result<Option<DataType>> {

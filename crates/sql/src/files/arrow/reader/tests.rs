@@ -1,3 +1,4 @@
+use std::io::Write as _;
 use std::path::PathBuf;
 use std::sync::Arc as Shared;
 
@@ -78,9 +79,17 @@ fn written(batches: &[RecordBatch], form: Form, codec: Option<CompressionType>) 
 }
 
 fn file(folder: &tempfile::TempDir, content: &[u8]) -> PathBuf {
-    let file = folder.path().join("file");
-    std::fs::write(&file, content).unwrap();
-    file
+    let path = folder.path().join("file");
+    // Not emptied first: when such a file is closed, ext4 waits until its new content is on disk.
+    let options = std::fs::OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .open(&path);
+    let mut file = options.unwrap();
+    file.write_all(content).unwrap();
+    file.set_len(content.len() as u64).unwrap();
+    path
 }
 
 /// The batches of a file, of at most so many rows.
