@@ -1,8 +1,9 @@
 //! Walks through the syntax trees of statements.
 //!
 //! The parser's [`Visit`] and [`VisitMut`] are generic over the visitor: each visitor compiles the walk through all nodes
-//! of the syntax once more, hundreds of thousands of lines of machine code. The functions here pass every visitor as a
-//! trait object, so the walk is compiled twice, for reading and for changing. Use them in place of the parser's.
+//! of the syntax once more, which is thousands of functions. The functions here pass every visitor as a trait object, so
+//! the walk is compiled twice, for reading and for changing. Use them in place of the parser's
+//! (docs/decisions/0083-one-walk-through-statements.md).
 
 use std::ops::ControlFlow;
 

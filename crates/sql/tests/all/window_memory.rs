@@ -211,7 +211,7 @@ fn unions_have_windows() {
     }
 }
 
-/// Sums of distinct numbers are added in the order in which they came.
+/// Sums of distinct numbers are added in one order, on which the last digits depend.
 #[test]
 fn sums_of_distinct_numbers_are_the_same_each_time() {
     let session = session(&store());
