@@ -3,10 +3,10 @@
 use std::fmt;
 use std::sync::Arc;
 
-use async_trait::async_trait;
 use datafusion::catalog::{CatalogProvider, SchemaProvider, TableProvider};
 use datafusion::common::Result;
 use datafusion::error::DataFusionError;
+use futures_util::future::BoxFuture;
 use ostrakon_cell::{Authorizations, Capability, Error, ErrorKind, Reserved, Source};
 use ostrakon_events::{EventStore, reserved_to_events};
 
@@ -225,7 +225,29 @@ pub(crate) fn is_closed(source: &dyn Source, sees_layout: bool, table: &str) -> 
     is_reader && reserved_to_events(table) == Reserved::Closed
 }
 
-#[async_trait]
+impl Namespace {
+    /// The relation with this name. A method of its own, as `scan/planned.rs` explains.
+    fn found<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<Option<Arc<dyn TableProvider>>>> {
+        Box::pin(async move {
+            if self.name == PUBLIC && is_file(name) {
+                let Some(files) = &self.shared.files else {
+                    return Err(DataFusionError::Plan(
+                    "the session does not read files: allow it with `files=True` in Python, or with `SqlOptions::files`"
+                        .to_owned(),
+                ));
+                };
+                return files.table(name).await.map(Some);
+            }
+            match self.relation(name) {
+                Ok(relation) => Ok(Some(relation)),
+                // The planner reports it, if it needs the table.
+                Err(error) if error.kind() == ErrorKind::TableNotFound => Ok(None),
+                Err(error) => Err(DataFusionError::External(Box::new(error))),
+            }
+        })
+    }
+}
+
 impl SchemaProvider for Namespace {
     fn table_names(&self) -> Vec<String> {
         // Listed once, as what their names alone are.
@@ -243,22 +265,16 @@ impl SchemaProvider for Namespace {
         names
     }
 
-    async fn table(&self, name: &str) -> Result<Option<Arc<dyn TableProvider>>> {
-        if self.name == PUBLIC && is_file(name) {
-            let Some(files) = &self.shared.files else {
-                return Err(DataFusionError::Plan(
-                    "the session does not read files: allow it with `files=True` in Python, or with `SqlOptions::files`"
-                        .to_owned(),
-                ));
-            };
-            return files.table(name).await.map(Some);
-        }
-        match self.relation(name) {
-            Ok(relation) => Ok(Some(relation)),
-            // The planner reports it, if it needs the table.
-            Err(error) if error.kind() == ErrorKind::TableNotFound => Ok(None),
-            Err(error) => Err(DataFusionError::External(Box::new(error))),
-        }
+    fn table<'schema, 'name, 'found>(
+        &'schema self,
+        name: &'name str,
+    ) -> BoxFuture<'found, Result<Option<Arc<dyn TableProvider>>>>
+    where
+        'schema: 'found,
+        'name: 'found,
+        Self: 'found,
+    {
+        self.found(name)
     }
 
     fn table_exist(&self, name: &str) -> bool {

@@ -3,7 +3,6 @@
 use std::fmt;
 use std::sync::{Arc, LazyLock};
 
-use async_trait::async_trait;
 use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use datafusion::catalog::{Session, TableProvider};
 use datafusion::common::Result;
@@ -15,7 +14,7 @@ use super::filter::{Filter, Part, understood};
 use super::reader::CellsReader;
 use crate::scan::{
     Asked, ByteSet, Reading, Relation, SourceExec, Start, after_tests, batch_bytes, entries,
-    partitions, pushdown, with_rest,
+    partitions, planned_scan, pushdown, with_rest,
 };
 
 /// Entries and bytes of a batch.
@@ -49,17 +48,9 @@ impl fmt::Debug for CellsTable {
     }
 }
 
-#[async_trait]
-impl TableProvider for CellsTable {
-    fn schema(&self) -> SchemaRef {
-        SCHEMA.clone()
-    }
-
-    fn table_type(&self) -> TableType {
-        TableType::Base
-    }
-
-    async fn scan(
+impl CellsTable {
+    /// The plan of a scan.
+    fn plan(
         &self,
         state: &dyn Session,
         projection: Option<&Vec<usize>>,
@@ -98,6 +89,18 @@ impl TableProvider for CellsTable {
             Ok(Arc::new(SourceExec::new(Arc::new(relation), limit)))
         })
     }
+}
+
+impl TableProvider for CellsTable {
+    fn schema(&self) -> SchemaRef {
+        SCHEMA.clone()
+    }
+
+    fn table_type(&self) -> TableType {
+        TableType::Base
+    }
+
+    planned_scan!();
 
     fn supports_filters_pushdown(
         &self,

@@ -3,7 +3,6 @@
 use std::fmt;
 use std::sync::{Arc, LazyLock};
 
-use async_trait::async_trait;
 use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use datafusion::catalog::{Session, TableProvider};
 use datafusion::common::{Result, ScalarValue};
@@ -16,7 +15,7 @@ use super::reader::D4mReader;
 use super::tables::Reader;
 use crate::scan::{
     Asked, ByteSet, Encoding, Reading, Relation, SourceExec, Start, after, after_tests,
-    batch_bytes, encoded, entries, partitions, pushdown, text, with_rest,
+    batch_bytes, encoded, entries, partitions, planned_scan, pushdown, text, with_rest,
 };
 
 /// Entries and bytes of a batch.
@@ -215,19 +214,9 @@ impl D4mTable {
             _ => (self.table.clone(), false, records),
         }
     }
-}
 
-#[async_trait]
-impl TableProvider for D4mTable {
-    fn schema(&self) -> SchemaRef {
-        self.form.schema()
-    }
-
-    fn table_type(&self) -> TableType {
-        TableType::Base
-    }
-
-    async fn scan(
+    /// The plan of a scan.
+    fn plan(
         &self,
         state: &dyn Session,
         projection: Option<&Vec<usize>>,
@@ -267,6 +256,18 @@ impl TableProvider for D4mTable {
             Ok(Arc::new(SourceExec::new(Arc::new(relation), limit)))
         })
     }
+}
+
+impl TableProvider for D4mTable {
+    fn schema(&self) -> SchemaRef {
+        self.form.schema()
+    }
+
+    fn table_type(&self) -> TableType {
+        TableType::Base
+    }
+
+    planned_scan!();
 
     fn supports_filters_pushdown(
         &self,

@@ -5,7 +5,6 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, sync_channel};
 
-use async_trait::async_trait;
 use datafusion::arrow::array::RecordBatch;
 use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::catalog::{Session, TableProvider};
@@ -18,7 +17,7 @@ use ostrakon_events::{Condition, EventStore, FieldType, Query, show_time};
 use super::conditions::understood;
 use super::rows::EventRows;
 use super::values::{Content, Fields};
-use crate::scan::{Asked, Reading, Relation, SourceExec, Start, pushdown, with_rest};
+use crate::scan::{Asked, Reading, Relation, SourceExec, Start, planned_scan, pushdown, with_rest};
 
 /// Events of a record batch.
 const BATCH_EVENTS: usize = 4096;
@@ -93,25 +92,9 @@ impl EventsTable {
         query.condition = Condition::all(parts);
         (query, is_exact)
     }
-}
 
-impl fmt::Debug for EventsTable {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "EventsTable({})", self.name)
-    }
-}
-
-#[async_trait]
-impl TableProvider for EventsTable {
-    fn schema(&self) -> SchemaRef {
-        self.schema.clone()
-    }
-
-    fn table_type(&self) -> TableType {
-        TableType::Base
-    }
-
-    async fn scan(
+    /// The plan of a scan.
+    fn plan(
         &self,
         state: &dyn Session,
         projection: Option<&Vec<usize>>,
@@ -144,6 +127,24 @@ impl TableProvider for EventsTable {
             Ok(Arc::new(SourceExec::new(Arc::new(relation), limit)))
         })
     }
+}
+
+impl fmt::Debug for EventsTable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "EventsTable({})", self.name)
+    }
+}
+
+impl TableProvider for EventsTable {
+    fn schema(&self) -> SchemaRef {
+        self.schema.clone()
+    }
+
+    fn table_type(&self) -> TableType {
+        TableType::Base
+    }
+
+    planned_scan!();
 
     fn supports_filters_pushdown(
         &self,

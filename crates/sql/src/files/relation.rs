@@ -9,7 +9,6 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use async_trait::async_trait;
 use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::catalog::{ScanArgs, ScanResult, Session, TableProvider};
 use datafusion::common::Result;
@@ -21,6 +20,8 @@ use datafusion::datasource::source_as_provider;
 use datafusion::error::DataFusionError;
 use datafusion::logical_expr::{Expr, TableProviderFilterPushDown, TableSource, TableType};
 use datafusion::physical_plan::ExecutionPlan;
+use futures_util::TryFutureExt;
+use futures_util::future::BoxFuture;
 use ostrakon_cell::{Error, ErrorKind};
 
 use super::naming::{named, path_of, shown};
@@ -46,7 +47,30 @@ pub(crate) fn has_own_nulls(source: &Arc<dyn TableSource>) -> bool {
     })
 }
 
-#[async_trait]
+impl FileRelation {
+    /// The plan of a scan. A method of its own, as `scan/planned.rs` explains.
+    fn plan<'a>(
+        &'a self,
+        state: &'a dyn Session,
+        args: ScanArgs<'a>,
+    ) -> BoxFuture<'a, Result<ScanResult>> {
+        Box::pin(async move {
+            // With a limit, the first files may have enough rows.
+            let has_all = args.limit().is_none();
+            let scan = self.table.scan_with_args(state, args).await;
+            let scan = scan.map_err(|error| named(error, &self.name))?;
+            // After the list was made, so that a file which is gone now is missed.
+            self.found.iter().try_for_each(still_there)?;
+            let listed = listed(scan.plan())?;
+            let mut wanted = self.found.iter().filter(|found| found.bytes > 0);
+            match wanted.find(|found| has_all && !listed.contains(&found.path)) {
+                Some(missing) => Err(lost(&missing.path, CHANGED)),
+                None => Ok(scan),
+            }
+        })
+    }
+}
+
 impl TableProvider for FileRelation {
     fn schema(&self) -> SchemaRef {
         self.table.schema()
@@ -63,37 +87,39 @@ impl TableProvider for FileRelation {
         self.table.supports_filters_pushdown(filters)
     }
 
-    async fn scan(
-        &self,
-        state: &dyn Session,
-        projection: Option<&Vec<usize>>,
-        filters: &[Expr],
+    fn scan<'table, 'state, 'places, 'filters, 'plan>(
+        &'table self,
+        state: &'state dyn Session,
+        projection: Option<&'places Vec<usize>>,
+        filters: &'filters [Expr],
         limit: Option<usize>,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
+    ) -> BoxFuture<'plan, Result<Arc<dyn ExecutionPlan>>>
+    where
+        'table: 'plan,
+        'state: 'plan,
+        'places: 'plan,
+        'filters: 'plan,
+        Self: 'plan,
+    {
         let args = ScanArgs::default()
             .with_projection(projection.map(Vec::as_slice))
             .with_filters(Some(filters))
             .with_limit(limit);
-        Ok(self.scan_with_args(state, args).await?.into_inner())
+        Box::pin(self.plan(state, args).map_ok(ScanResult::into_inner))
     }
 
-    async fn scan_with_args<'a>(
-        &self,
-        state: &dyn Session,
-        args: ScanArgs<'a>,
-    ) -> Result<ScanResult> {
-        // With a limit, the first files may have enough rows.
-        let has_all = args.limit().is_none();
-        let scan = self.table.scan_with_args(state, args).await;
-        let scan = scan.map_err(|error| named(error, &self.name))?;
-        // After the list was made, so that a file which is gone now is missed.
-        self.found.iter().try_for_each(still_there)?;
-        let listed = listed(scan.plan())?;
-        let mut wanted = self.found.iter().filter(|found| found.bytes > 0);
-        match wanted.find(|found| has_all && !listed.contains(&found.path)) {
-            Some(missing) => Err(lost(&missing.path, CHANGED)),
-            None => Ok(scan),
-        }
+    fn scan_with_args<'args, 'table, 'state, 'plan>(
+        &'table self,
+        state: &'state dyn Session,
+        args: ScanArgs<'args>,
+    ) -> BoxFuture<'plan, Result<ScanResult>>
+    where
+        'args: 'plan,
+        'table: 'plan,
+        'state: 'plan,
+        Self: 'plan,
+    {
+        self.plan(state, args)
     }
 }
 

@@ -3,7 +3,6 @@
 use std::fmt;
 use std::sync::Arc;
 
-use async_trait::async_trait;
 use datafusion::arrow::datatypes::{Field, Schema, SchemaRef};
 use datafusion::catalog::{Session, TableProvider};
 use datafusion::common::Result;
@@ -19,7 +18,7 @@ use super::reader::RecordsReader;
 use super::{ColumnType, RecordSchema, key};
 use crate::scan::{
     Asked, ByteSet, Reading, Relation, SourceExec, Start, after_tests, batch_bytes, entries,
-    partitions, pushdown, with_rest,
+    partitions, planned_scan, pushdown, with_rest,
 };
 
 /// A table with a schema as a relation.
@@ -67,25 +66,9 @@ impl RecordsTable {
         }
         self
     }
-}
 
-impl fmt::Debug for RecordsTable {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "RecordsTable({})", self.table.name())
-    }
-}
-
-#[async_trait]
-impl TableProvider for RecordsTable {
-    fn schema(&self) -> SchemaRef {
-        self.relation.clone()
-    }
-
-    fn table_type(&self) -> TableType {
-        TableType::Base
-    }
-
-    async fn scan(
+    /// The plan of a scan.
+    fn plan(
         &self,
         state: &dyn Session,
         projection: Option<&Vec<usize>>,
@@ -126,6 +109,24 @@ impl TableProvider for RecordsTable {
             Ok(Arc::new(SourceExec::new(Arc::new(relation), limit)))
         })
     }
+}
+
+impl fmt::Debug for RecordsTable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "RecordsTable({})", self.table.name())
+    }
+}
+
+impl TableProvider for RecordsTable {
+    fn schema(&self) -> SchemaRef {
+        self.relation.clone()
+    }
+
+    fn table_type(&self) -> TableType {
+        TableType::Base
+    }
+
+    planned_scan!();
 
     fn supports_filters_pushdown(
         &self,

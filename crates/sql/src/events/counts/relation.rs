@@ -3,7 +3,6 @@
 use std::fmt;
 use std::sync::Arc;
 
-use async_trait::async_trait;
 use datafusion::arrow::array::{ArrayRef, Int64Array, RecordBatch, TimestampMicrosecondArray};
 use datafusion::arrow::compute::{CastOptions, cast_with_options};
 use datafusion::arrow::datatypes::SchemaRef;
@@ -17,7 +16,7 @@ use ostrakon_events::{CountPath, EventStore, Query};
 use super::super::provider::{describe, in_thread};
 use super::super::values::{Builder, Content};
 use super::question::Group;
-use crate::scan::{Reading, Relation, SourceExec, Start};
+use crate::scan::{Reading, Relation, SourceExec, Start, planned_scan};
 
 /// Counts of a record batch.
 const BATCH_COUNTS: usize = 4096;
@@ -117,17 +116,9 @@ impl Counts {
 #[derive(Debug)]
 pub(super) struct EventCounts(pub(super) Arc<Counts>);
 
-#[async_trait]
-impl TableProvider for EventCounts {
-    fn schema(&self) -> SchemaRef {
-        self.0.schema.clone()
-    }
-
-    fn table_type(&self) -> TableType {
-        TableType::Temporary
-    }
-
-    async fn scan(
+impl EventCounts {
+    /// The plan of a scan.
+    fn plan(
         &self,
         _: &dyn Session,
         projection: Option<&Vec<usize>>,
@@ -146,6 +137,18 @@ impl TableProvider for EventCounts {
         };
         Ok(Arc::new(SourceExec::new(Arc::new(projected), limit)))
     }
+}
+
+impl TableProvider for EventCounts {
+    fn schema(&self) -> SchemaRef {
+        self.0.schema.clone()
+    }
+
+    fn table_type(&self) -> TableType {
+        TableType::Temporary
+    }
+
+    planned_scan!();
 }
 
 /// Some columns of the counts.
