@@ -10,7 +10,9 @@ use ostrakon_cell::{Column, Error, ErrorKind, Mutation, Result, Scanner, Source}
 
 use crate::event_type::EventType;
 use crate::ledger::{self, FAMILY, STATE, State, write_if};
-use crate::store::{DEFINITION, EventStore, REGISTRY, Tables, table_names, taken, turn, type_part};
+use crate::store::{
+    DEFINITION, EventStore, REGISTRY, Tables, find_definition, table_names, taken, turn, type_part,
+};
 
 /// Batches are counted from 1. A greater timestamp was not given by an event store, and would leave few numbers.
 const LAST_BATCH: i64 = i64::MAX / 2;
@@ -62,10 +64,8 @@ impl EventStore {
         )?;
         let _turn = turn();
         let registry = self.make_registry()?;
-        match self.read_definition(&registry, name) {
-            Ok(_) => return Err(taken(name)),
-            Err(error) if error.kind().is_not_found() => {}
-            Err(error) => return Err(error),
+        if find_definition(&registry, name)?.is_some() {
+            return Err(taken(name));
         }
         if self.existing_table(name)?.is_none() {
             return Err(

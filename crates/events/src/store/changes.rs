@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use ostrakon_cell::{Capability, Error, ErrorKind, Mutation, Result, Table, TableOptions};
 
 use super::reserved::{DEFAULT_LABEL, check_inherits_nothing, keep_registry_readable};
-use super::{DEFINITION, EventStore, NAMESPACE, REGISTRY, THRESHOLD, table_names};
+use super::{DEFINITION, EventStore, NAMESPACE, REGISTRY, THRESHOLD, find_definition, table_names};
 use crate::event_type::EventType;
 use crate::ledger::{self, FAMILY, NOTE_FAMILY, SETTLED, STATE, State, write_if};
 
@@ -33,13 +33,9 @@ impl EventStore {
         let _turn = turn();
         check_inherits_nothing(&*self.source)?;
         let registry = self.make_registry()?;
-        match self.read_definition(&registry, &definition.name) {
-            Ok(_) => {
-                self.open_tables(&definition.name, ErrorKind::AlreadyExists)?;
-                return Err(taken(&definition.name));
-            }
-            Err(error) if error.kind().is_not_found() => {}
-            Err(error) => return Err(error),
+        if find_definition(&registry, &definition.name)?.is_some() {
+            self.open_tables(&definition.name, ErrorKind::AlreadyExists)?;
+            return Err(taken(&definition.name));
         }
         // Old events would appear in the new type.
         for table in table_names(&definition.name) {
@@ -83,9 +79,9 @@ impl EventStore {
         error: Error,
     ) -> Error {
         // A write that failed may have been written all the same.
-        let is_absent = match self.read_definition(registry, name) {
-            Ok(_) => return error,
-            Err(found) => found.kind().is_not_found(),
+        let is_absent = match find_definition(registry, name) {
+            Ok(Some(_)) => return error,
+            found => found.is_ok(),
         };
         let is_left = |table: &String| {
             let deleted = match is_absent {
@@ -156,11 +152,7 @@ impl EventStore {
         self.check_unrestricted(name, HIDDEN_ARE_LOST)?;
         let _turn = turn();
         let registry = self.registry_to_write(name)?;
-        let text = match self.read_definition(&registry, name) {
-            Ok((_, text)) => Some(text),
-            Err(error) if error.kind().is_not_found() => None,
-            Err(error) => return Err(error),
-        };
+        let text = find_definition(&registry, name)?.map(|(_, text)| text);
         let mut found = text.is_some();
         // Tables first: if this is interrupted, the type is still listed, and can be dropped again.
         for table in table_names(name) {

@@ -200,11 +200,19 @@ impl EventStore {
         registry: &Arc<dyn Table>,
         name: &str,
     ) -> Result<(EventType, Vec<u8>)> {
-        let scanner =
-            Scanner::new(registry.clone()).range(Range::row_column(name, FAMILY, DEFINITION));
-        let entry = scanner.entries()?.pop();
-        let entry = entry.ok_or_else(|| self.not_registered(name))?;
-        Ok((read_toml(&entry.value)?, entry.value))
+        find_definition(registry, name)?.ok_or_else(|| self.not_registered(name))
+    }
+}
+
+/// The definition of a type, if it is registered. The error of one that is not names a similar one, which takes time.
+pub(crate) fn find_definition(
+    registry: &Arc<dyn Table>,
+    name: &str,
+) -> Result<Option<(EventType, Vec<u8>)>> {
+    let scanner = Scanner::new(registry.clone()).range(Range::row_column(name, FAMILY, DEFINITION));
+    match scanner.entries()?.pop() {
+        Some(entry) => Ok(Some((read_toml(&entry.value)?, entry.value))),
+        None => Ok(None),
     }
 }
 

@@ -60,11 +60,44 @@ fn is_word(word: &str) -> bool {
             .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }
 
+/// Among more names, none is looked for. Programs ask for tables that they then create, and comparing a thousand names
+/// takes longer than that.
+const COMPARED_MAX: usize = 300;
+
 /// The known name most similar to `name`, if one is similar.
-pub(super) fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a String>) -> Option<&'a str> {
+pub(super) fn nearest<'a>(
+    name: &str,
+    known: impl ExactSizeIterator<Item = &'a String>,
+) -> Option<&'a str> {
+    if known.len() > COMPARED_MAX {
+        return None;
+    }
+    let most = |known: &str| known.len().max(3) / 3;
     known
-        .map(|known| (strsim::damerau_levenshtein(known, name), known.as_str()))
-        .filter(|(distance, known)| *distance <= known.len().max(3) / 3)
+        .map(String::as_str)
+        // Each character more or less is a difference.
+        .filter(|known| known.len().abs_diff(name.len()) <= most(known))
+        .map(|known| (strsim::damerau_levenshtein(known, name), known))
+        .filter(|(distance, known)| *distance <= most(known))
         .min()
         .map(|(_, known)| known)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_similar_name_is_found_among_few_names() {
+        let names = |count: usize| {
+            (0..count)
+                .map(|at| format!("table_{at}"))
+                .collect::<Vec<_>>()
+        };
+        let few = names(COMPARED_MAX);
+        assert_eq!(nearest("tabel_7", few.iter()), Some("table_7"));
+        assert_eq!(nearest("other", few.iter()), None);
+        assert_eq!(nearest(&"table_7".repeat(1_000_000), few.iter()), None);
+        assert_eq!(nearest("tabel_7", names(COMPARED_MAX + 1).iter()), None);
+    }
 }
