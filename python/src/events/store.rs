@@ -308,7 +308,9 @@ impl NativeEvents {
             }
             asked.query.analyze = true;
             let outcome = store.query(&asked.query, |_| Ok(true))?;
-            Ok((outcome.explanation.clone(), Some(outcome)))
+            let explained = outcome.explanation.clone();
+            let plan = explained.map_or_else(|| store.explain(&asked.query), Ok)?;
+            Ok((plan, Some(outcome)))
         })?;
         let described = described(py, &plan)?;
         if let Some(outcome) = actual {

@@ -298,6 +298,7 @@ impl Tables {
                 iterator: existence(snapshot),
                 columns: ColumnSelection::new([Column::new("", "")]),
                 ordered: true,
+                batch: ostrakon_cell::BatchLimit::default(),
                 interrupt: None,
             },
         )?;

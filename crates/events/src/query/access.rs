@@ -2,11 +2,11 @@
 
 use std::ops::Bound;
 
-use ostrakon_cell::{Batch, Range, Result, following_prefix};
+use ostrakon_cell::{Batch, BatchLimit, Range, Result, following_prefix};
 
 use super::prepare::Prepared;
 use crate::condition::Forms;
-use crate::iterators::{EventTable, index_scan, total_scan};
+use crate::iterators::{EventTable, Snapshot, index_scan, total_scan};
 use crate::layout::{
     EventRow, FORM_PREFIX, ValueRow, index_target, put_value, read_value_row, value_range,
 };
@@ -65,22 +65,38 @@ pub(super) fn form_ranges(field: u16, forms: &Forms, from: i64, to: i64) -> Vec<
 
 impl Prepared<'_> {
     /// Reads counts of bins that begin from `from` to before `to`, over all labels that the reader sees, until `visit`
-    /// returns `false`.
+    /// returns `false`; returns whether all were read.
     pub(super) fn counts(
         &self,
         ranges: &[Range],
-        from: i64,
-        to: i64,
+        times: (i64, i64),
+        visit: impl FnMut(&ValueRow, &[u8], i64) -> bool,
+    ) -> Result<bool> {
+        self.counts_of(&self.snapshot, ranges, times, usize::MAX, visit)
+    }
+
+    /// [`counts`](Self::counts) of another snapshot. At most about `wanted` are read at once.
+    pub(super) fn counts_of(
+        &self,
+        snapshot: &Snapshot,
+        ranges: &[Range],
+        (from, to): (i64, i64),
+        wanted: usize,
         mut visit: impl FnMut(&ValueRow, &[u8], i64) -> bool,
-    ) -> Result<()> {
+    ) -> Result<bool> {
         if ranges.is_empty() {
-            return Ok(());
+            return Ok(true);
         }
+        let limit = BatchLimit::default();
         let reading = Reading {
             authorizations: &self.query.authorizations,
-            iterator: total_scan(&self.snapshot, from, to),
+            iterator: total_scan(snapshot, from, to),
             columns: ostrakon_cell::ColumnSelection::all(),
             ordered: true,
+            batch: BatchLimit {
+                entries: wanted.min(limit.entries),
+                ..limit
+            },
             interrupt: self.query.interrupt.as_ref(),
         };
         let mut scan = self.tables.scan(EventTable::Aggregate, ranges, reading)?;
@@ -96,11 +112,11 @@ impl Prepared<'_> {
                     continue;
                 };
                 if !visit(&row, entry.key.row, count) {
-                    return Ok(());
+                    return Ok(false);
                 }
             }
         }
-        Ok(())
+        Ok(true)
     }
 
     /// Reads the events of an index range from time `from` to before `to`, until `visit` returns `false`; returns
@@ -120,6 +136,7 @@ impl Prepared<'_> {
             iterator: index_scan(&self.snapshot, from, to),
             columns: ostrakon_cell::ColumnSelection::all(),
             ordered: true,
+            batch: BatchLimit::default(),
             interrupt: self.query.interrupt.as_ref(),
         };
         let mut scan = self.tables.scan(EventTable::Index, ranges, reading)?;

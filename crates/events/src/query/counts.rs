@@ -111,8 +111,9 @@ impl Prepared<'_> {
             ..self.query.clone()
         };
         let part = self.part(&query, self.from, self.to);
-        let plan = part.plan()?;
+        let mut plan = part.plan()?;
         if plan.lookup.is_none() {
+            part.read_rest(&mut plan.totals)?;
             return part.count_events(&plan.totals, span, bins);
         }
         part.run(|event| {
@@ -171,7 +172,7 @@ impl Prepared<'_> {
             Counted::Values(field, forms) => form_ranges(*field, forms, first, last),
         };
         if first < last {
-            self.counts(&ranges, first, last, |row, _, count| {
+            self.counts(&ranges, (first, last), |row, _, count| {
                 let sum = bins.entry(start_of(row.time, span)).or_default();
                 *sum = sum.saturating_add_signed(count);
                 true

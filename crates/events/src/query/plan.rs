@@ -64,10 +64,35 @@ pub struct Explanation {
     pub ranges: u64,
 }
 
+#[derive(Clone)]
 pub(super) struct Plan {
     pub(super) lookup: Option<Lookup>,
+    /// As far back as the choice needed them.
     pub(super) totals: Totals,
-    pub(super) explanation: Explanation,
+    /// How many events the index names, estimated; 0 if it was not considered.
+    pub(super) estimate: u64,
+    choice: Choice,
+    tests: Vec<TestDensity>,
+}
+
+/// Why the index is used, or not.
+#[derive(Debug, Clone, Copy)]
+enum Choice {
+    ScanAsked,
+    NoIndex,
+    IndexAsked,
+    ByShare,
+}
+
+impl Plan {
+    /// `index` or `scan`.
+    pub(super) fn path(&self) -> &'static str {
+        if self.lookup.is_some() {
+            "index"
+        } else {
+            "scan"
+        }
+    }
 }
 
 impl EventStore {
@@ -76,7 +101,15 @@ impl EventStore {
     /// # Errors
     /// An unknown type or field, a value of another type; `Path::Index` for a condition that no index answers.
     pub fn explain(&self, query: &Query) -> Result<Explanation> {
-        Ok(self.prepare(query)?.plan()?.explanation)
+        let prepared = self.prepare(query)?;
+        prepared.explanation(&mut prepared.plan()?)
+    }
+}
+
+/// Notes that these tests are not looked up.
+fn unused(tests: &mut [TestDensity], places: std::ops::Range<usize>) {
+    for test in tests.get_mut(places).unwrap_or_default() {
+        test.used = false;
     }
 }
 
@@ -92,72 +125,124 @@ fn percent(share: f64) -> String {
 
 impl Prepared<'_> {
     pub(super) fn plan(&self) -> Result<Plan> {
-        let totals = self.totals()?;
-        let total = totals.sum();
+        let mut totals = self.unread_totals();
         let mut tests = Vec::new();
-        let found = match self.query.path {
-            Path::Scan => None,
-            Path::Auto | Path::Index => self.lookup(&self.condition, total, &mut tests)?,
+        let choice = match self.query.path {
+            Path::Scan => Choice::ScanAsked,
+            Path::Index => Choice::IndexAsked,
+            Path::Auto if self.has_index(&self.condition)? => Choice::ByShare,
+            Path::Auto => Choice::NoIndex,
         };
-        let (lookup, reason) = match (self.query.path, found) {
-            (Path::Scan, _) => (None, "a scan was asked for".to_owned()),
-            (Path::Index, None) => {
-                return Err(Error::invalid(
-                    "no index answers this condition: some part that must be looked up tests no indexed field, is \
-                     negated, or is a regular expression, `contains` or `endswith`",
-                )
-                .with("condition", &self.condition));
-            }
-            (Path::Index, Some(found)) => (Some(found), "the index was asked for".to_owned()),
-            (Path::Auto, None) => (None, "no index answers this condition".to_owned()),
-            (Path::Auto, Some((lookup, estimate))) => {
-                let share = estimate as f64 / (total as f64).max(1.0);
-                let reason = format!(
-                    "about {} % of the events match; the index is used below {} %",
-                    percent(share),
-                    percent(self.threshold)
-                );
-                (
-                    (share < self.threshold).then_some((lookup, estimate)),
-                    reason,
-                )
-            }
+        if matches!(choice, Choice::ScanAsked | Choice::NoIndex) {
+            return Ok(Plan {
+                lookup: None,
+                totals,
+                estimate: 0,
+                choice,
+                tests,
+            });
+        }
+        let found = self.lookup(&self.condition, &mut totals, &mut tests)?;
+        let Some((lookup, estimate)) = found else {
+            return Err(Error::invalid(
+                "no index answers this condition: some part that must be looked up tests no indexed field, is negated, or \
+                 is a regular expression, `contains` or `endswith`",
+            )
+            .with("condition", &self.condition));
         };
-        if lookup.is_none() {
-            for test in &mut tests {
-                test.used = false;
+        let is_used = matches!(choice, Choice::IndexAsked) || {
+            let is_rare =
+                |totals: &Totals| estimate as f64 / (totals.sum() as f64).max(1.0) < self.threshold;
+            // More events than were counted make the share smaller.
+            while totals.unread.is_some() && !is_rare(&totals) {
+                self.read_older(&mut totals)?;
             }
+            is_rare(&totals)
+        };
+        if !is_used {
+            let all = 0..tests.len();
+            unused(&mut tests, all);
+        }
+        Ok(Plan {
+            lookup: is_used.then_some(lookup),
+            totals,
+            estimate,
+            choice,
+            tests,
+        })
+    }
+
+    /// Explains a plan; reads the totals that it did not need.
+    pub(super) fn explanation(&self, plan: &mut Plan) -> Result<Explanation> {
+        self.read_rest(&mut plan.totals)?;
+        if matches!(plan.choice, Choice::NoIndex) {
+            // Its tests of fields with an index are shown all the same.
+            self.lookup(&self.condition, &mut plan.totals, &mut plan.tests)?;
+            let all = 0..plan.tests.len();
+            unused(&mut plan.tests, all);
         }
         let bound = |moment: i64| match moment {
             i64::MIN | i64::MAX => "unbounded".to_owned(),
             moment => show_time(moment),
         };
-        let explanation = Explanation {
-            path: if lookup.is_some() { "index" } else { "scan" },
-            reason,
+        let total = plan.totals.sum();
+        Ok(Explanation {
+            path: plan.path(),
+            reason: match plan.choice {
+                Choice::ScanAsked => "a scan was asked for".to_owned(),
+                Choice::NoIndex => "no index answers this condition".to_owned(),
+                Choice::IndexAsked => "the index was asked for".to_owned(),
+                Choice::ByShare => format!(
+                    "about {} % of the events match; the index is used below {} %",
+                    percent(plan.estimate as f64 / (total as f64).max(1.0)),
+                    percent(self.threshold)
+                ),
+            },
             total,
-            estimate: lookup.as_ref().map_or(total, |(_, estimate)| *estimate),
+            estimate: match plan.lookup {
+                Some(_) => plan.estimate,
+                None => total,
+            },
             threshold: self.threshold,
-            tests,
+            tests: plan.tests.clone(),
             condition: self.condition.to_string(),
             times: (bound(self.from), bound(self.to)),
-            ranges: match &lookup {
-                Some((lookup, _)) => lookup.ranges(),
+            ranges: match &plan.lookup {
+                Some(lookup) => lookup.ranges(),
                 None => u64::from(self.tables.definition.shard_count()),
             },
-        };
-        Ok(Plan {
-            lookup: lookup.map(|(lookup, _)| lookup),
-            totals,
-            explanation,
         })
+    }
+
+    /// Whether the index can answer a condition.
+    fn has_index(&self, condition: &Condition) -> Result<bool> {
+        match condition {
+            Condition::All | Condition::Not(_) => Ok(false),
+            Condition::Test { .. } => Ok(self.indexed(condition)?.is_some()),
+            Condition::And(parts) => {
+                for part in parts {
+                    if self.has_index(part)? {
+                        return Ok(true);
+                    }
+                }
+                Ok(false)
+            }
+            Condition::Or(parts) => {
+                for part in parts {
+                    if !self.has_index(part)? {
+                        return Ok(false);
+                    }
+                }
+                Ok(!parts.is_empty())
+            }
+        }
     }
 
     /// What to look up for a condition, and how many events that finds.
     fn lookup(
         &self,
         condition: &Condition,
-        total: u64,
+        totals: &mut Totals,
         tests: &mut Vec<TestDensity>,
     ) -> Result<Option<(Lookup, u64)>> {
         match condition {
@@ -167,22 +252,30 @@ impl Prepared<'_> {
                     return Ok(None);
                 };
                 let events = self.density(field, &forms)?;
+                let estimate = match events {
+                    Some(events) => events,
+                    None => {
+                        self.read_rest(totals)?;
+                        totals.sum()
+                    }
+                };
                 tests.push(TestDensity {
                     test: condition.to_string(),
                     events,
                     used: true,
                 });
-                Ok(Some((
-                    Lookup::Values(field, forms),
-                    events.unwrap_or(total),
-                )))
+                Ok(Some((Lookup::Values(field, forms), estimate)))
             }
             Condition::And(parts) => {
                 let mut found = Vec::new();
                 for part in parts {
                     let before = tests.len();
-                    if let Some((lookup, events)) = self.lookup(part, total, tests)? {
-                        found.push((lookup, events, before..tests.len()));
+                    let answer = self.lookup(part, totals, tests)?;
+                    let range = before..tests.len();
+                    match answer {
+                        Some((lookup, events)) => found.push((lookup, events, range)),
+                        // One side of an `or` may have an index although the other has none.
+                        None => unused(tests, range),
                     }
                 }
                 let Some(least) = found.iter().map(|(_, events, _)| *events).min() else {
@@ -194,11 +287,9 @@ impl Prepared<'_> {
                 let mut used = Vec::new();
                 for (lookup, events, range) in found {
                     let is_used = events == least || events as f64 <= most;
-                    for test in tests.get_mut(range).unwrap_or_default() {
-                        test.used = is_used;
-                    }
-                    if is_used {
-                        used.push(lookup);
+                    match is_used {
+                        true => used.push(lookup),
+                        false => unused(tests, range),
                     }
                 }
                 Ok(Some((Lookup::All(used), least)))
@@ -206,7 +297,7 @@ impl Prepared<'_> {
             Condition::Or(parts) => {
                 let (mut found, mut sum) = (Vec::new(), 0_u64);
                 for part in parts {
-                    let Some((lookup, events)) = self.lookup(part, total, tests)? else {
+                    let Some((lookup, events)) = self.lookup(part, totals, tests)? else {
                         return Ok(None);
                     };
                     found.push(lookup);

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::Instant;
 
-use ostrakon_cell::{Batch, ErrorKind, Range, Result};
+use ostrakon_cell::{Batch, BatchLimit, ErrorKind, Range, Result};
 
 use super::access::form_ranges;
 use super::event::Shown;
@@ -26,8 +26,10 @@ const HELD_ROW_BYTES: usize = 128;
 /// How a query ended.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Outcome {
-    /// How it was answered.
-    pub explanation: Explanation,
+    /// How it was answered: `index` or `scan`.
+    pub path: &'static str,
+    /// How that was chosen, if the query was to be [analyzed](Query::analyze).
+    pub explanation: Option<Explanation>,
     /// Where another query goes on, if this one ended early.
     pub token: Option<String>,
     /// Events that were returned.
@@ -44,6 +46,15 @@ pub struct Outcome {
     pub seconds: f64,
     /// How long it took until the first event was there.
     pub first_seconds: Option<f64>,
+}
+
+/// The first window.
+#[derive(Debug, Clone, Copy)]
+enum First {
+    /// All of the time.
+    Whole,
+    /// It should hold this many events.
+    Events(u64),
 }
 
 /// What a window had.
@@ -92,9 +103,15 @@ impl Prepared<'_> {
         let started = Instant::now();
         check_length(&self.condition)?;
         let query = self.query;
-        let plan = self.plan()?;
+        let mut plan = self.plan()?;
+        let planned = started.elapsed();
+        let explanation = query.analyze.then(|| self.explanation(&mut plan.clone()));
+        let explanation = explanation.transpose()?;
+        // Without the time of the explanation, which other queries do not have.
+        let started = Instant::now() - planned;
         let mut outcome = Outcome {
-            explanation: plan.explanation.clone(),
+            path: plan.path(),
+            explanation,
             token: None,
             events: 0,
             windows: 0,
@@ -104,24 +121,24 @@ impl Prepared<'_> {
             seconds: 0.0,
             first_seconds: None,
         };
-        let first = match outcome.explanation.estimate {
+        let first_events = query.settings.first_events;
+        let first = match plan.estimate {
             // If few events are wanted, the first window need not hold many.
             _ if plan.lookup.is_none() => {
                 let few = query.limit.map_or(u64::MAX, |limit| limit as u64);
-                query
-                    .settings
-                    .first_events
-                    .min(few.saturating_mul(8).max(256))
+                First::Events(first_events.min(few.saturating_mul(8).max(256)))
             }
+            // The index names so few events that one window can hold all of the time.
+            estimate if estimate <= first_events => First::Whole,
             // So many events should be read that the index names this many of them.
-            0 => u64::MAX,
             estimate => {
-                let share = outcome.explanation.total.max(1) as f64 / estimate as f64;
-                (query.settings.first_events as f64 * share.max(1.0)) as u64
+                self.read_rest(&mut plan.totals)?;
+                let share = plan.totals.sum().max(1) as f64 / estimate as f64;
+                First::Events((first_events as f64 * share.max(1.0)) as u64)
             }
         };
         let mut last = self.after;
-        let windows = self.windows(&plan, (started, first), &mut outcome, |event| {
+        let windows = self.windows(plan, (started, first), &mut outcome, |event| {
             let goes_on = visit(event)?;
             last = Some(event.row);
             Ok(goes_on)
@@ -145,24 +162,39 @@ impl Prepared<'_> {
     /// Reads one window of time after the other; whether there may be more events.
     fn windows(
         &self,
-        plan: &Plan,
-        (started, first): (Instant, u64),
+        plan: Plan,
+        (started, first): (Instant, First),
         outcome: &mut Outcome,
         mut visit: impl FnMut(&Event) -> Result<bool>,
     ) -> Result<bool> {
         let query = self.query;
         let bounds = (self.from, self.to);
-        let mut windows = Windows::new(&plan.totals, self.bin, bounds, first, query.settings);
+        let Plan {
+            lookup, mut totals, ..
+        } = plan;
+        let mut windows = match first {
+            First::Whole => Windows::whole(totals, self.bin, bounds, query.settings),
+            First::Events(events) => {
+                while totals.unread.is_some() && totals.sum() <= events {
+                    self.read_older(&mut totals)?;
+                }
+                Windows::new(totals, self.bin, bounds, events, query.settings)
+            }
+        };
         let limit = query.limit.map_or(u64::MAX, |limit| limit as u64);
-        while outcome.events < limit
-            && let Some(window) = windows.next()
-        {
+        while outcome.events < limit {
+            while let Some(totals) = windows.incomplete() {
+                self.read_older(totals)?;
+            }
+            let Some(window) = windows.next() else {
+                break;
+            };
             if let Some(interrupt) = &query.interrupt {
                 interrupt.check()?;
             }
             let window_started = Instant::now();
             let left = usize::try_from(limit - outcome.events).unwrap_or(usize::MAX);
-            let found = self.window(plan.lookup.as_ref(), window, left, outcome)?;
+            let found = self.window(lookup.as_ref(), window, left, outcome)?;
             if found.too_many && windows.shorten(window) {
                 continue;
             }
@@ -264,6 +296,7 @@ impl Prepared<'_> {
             }),
             columns: self.columns(fields),
             ordered: true,
+            batch: BatchLimit::default(),
             interrupt: self.query.interrupt.as_ref(),
         })
     }
@@ -410,6 +443,7 @@ impl Prepared<'_> {
             }),
             columns: ostrakon_cell::ColumnSelection::all(),
             ordered: true,
+            batch: BatchLimit::default(),
             interrupt: self.query.interrupt.as_ref(),
         };
         let mut scan = self.tables.scan(EventTable::Event, ranges, reading)?;

@@ -153,7 +153,7 @@ impl Prepared<'_> {
         let mut found = FormCounts::default();
         let mut fits = true;
         let of_values = form_ranges(id, &Forms::Any, first, last);
-        self.counts(&of_values, first, last, |row, _, count| {
+        self.counts(&of_values, (first, last), |row, _, count| {
             match &row.form {
                 Some(form) => {
                     found.add(form, start(row.time), count);
@@ -169,7 +169,7 @@ impl Prepared<'_> {
         }
         let everything = Forms::These(vec![Vec::new()]);
         let of_all = form_ranges(ALL_EVENTS, &everything, first, last);
-        self.counts(&of_all, first, last, |row, _, count| {
+        self.counts(&of_all, (first, last), |row, _, count| {
             found.add_missing(start(row.time), count);
             fits = found.bytes <= limit;
             fits

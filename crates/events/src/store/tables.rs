@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use ostrakon_cell::{
-    Authorizations, ColumnSelection, CompactOptions, Error, ErrorKind, Interrupt, IteratorSetting,
-    Range, Result, Scan, ScanOptions, Scanner, Table,
+    Authorizations, BatchLimit, ColumnSelection, CompactOptions, Error, ErrorKind, Interrupt,
+    IteratorSetting, Range, Result, Scan, ScanOptions, Scanner, Table,
 };
 
 use super::{DEFINITION, no_type};
@@ -92,6 +92,7 @@ impl Tables {
             iterators: vec![reading.iterator],
             columns: reading.columns,
             ordered: reading.ordered,
+            batch: reading.batch,
             interrupt: reading.interrupt.cloned(),
             ..ScanOptions::default()
         };
@@ -118,5 +119,6 @@ pub(crate) struct Reading<'a> {
     pub(crate) iterator: IteratorSetting,
     pub(crate) columns: ColumnSelection,
     pub(crate) ordered: bool,
+    pub(crate) batch: BatchLimit,
     pub(crate) interrupt: Option<&'a Interrupt>,
 }

@@ -263,6 +263,7 @@ pub(super) fn reading(query: &Query, iterator: ostrakon_cell::IteratorSetting) -
         iterator,
         columns: ostrakon_cell::ColumnSelection::all(),
         ordered: true,
+        batch: ostrakon_cell::BatchLimit::default(),
         interrupt: query.interrupt.as_ref(),
     }
 }

@@ -422,6 +422,24 @@ fn the_planner_prefers_the_index_for_rare_values_only() {
         .map(|test| (test.test.contains("port"), test.used))
         .collect();
     assert_eq!(used, BTreeSet::from([(true, true), (false, false)]));
+    // Tests of fields with an index are shown, and not said to be looked up, if the other side of an `or` has none.
+    for (text, used) in [
+        ("host == 'h5.example' or size > 10", &[("h5", false)][..]),
+        (
+            "(host == 'h5.example' or size > 10) and port == 3",
+            &[("h5", false), ("port", true)],
+        ),
+    ] {
+        let shown = explain(text, 1.0).tests;
+        assert_eq!(shown.len(), used.len(), "{text}");
+        for (test, (name, is_used)) in shown.iter().zip(used) {
+            assert!(
+                test.test.contains(name) && test.used == *is_used,
+                "{test:?}"
+            );
+            assert!(test.events.is_some(), "{test:?}");
+        }
+    }
 }
 
 #[test]

@@ -69,6 +69,23 @@ fn learned(store: &ostrakon_events::EventStore) -> Vec<String> {
             "{:?} {:?} {}",
             outcome.token, outcome.handled, outcome.sent
         ));
+        // Without an explanation, the totals are read as the windows need them.
+        for limit in [None, Some(7)] {
+            let plain = Query {
+                analyze: false,
+                limit,
+                settings: PlannerSettings {
+                    first_events: 3,
+                    ..fixed
+                },
+                ..query.clone()
+            };
+            let outcome = store.query(&plain, |_| Ok(true)).expect("read");
+            seen.push(format!(
+                "{} {:?} {} {}",
+                outcome.path, outcome.token, outcome.windows, outcome.sent
+            ));
+        }
     }
     let reader = Query {
         authorizations: held(&[]),

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use ostrakon_cell::{Authorizations, ErrorKind, Source};
-use ostrakon_events::{CountPath, EventStore, Query, parse_condition};
+use ostrakon_events::{CountPath, EventStore, Path, PlannerSettings, Query, parse_condition};
 
 use super::meddling::Meddling;
-use super::support::{HOUR, Made, everything, ingest, make, open_web, read};
+use super::support::{HOUR, Made, everything, ingest, made_of, make, open_web, read};
 
 /// A store of `made`, read through a source in which `happening` happens before the next scan of `table`.
 fn meddled(
@@ -130,7 +130,7 @@ fn the_most_frequent_values_are_of_one_state() {
         .expect("counted");
     assert!(meddling.has_happened());
     let by_scan = Query {
-        path: ostrakon_events::Path::Scan,
+        path: Path::Scan,
         ..everything()
     };
     let scanned = store
@@ -142,4 +142,50 @@ fn the_most_frequent_values_are_of_one_state() {
         ..everything()
     };
     assert!(read(&store, &nothing).len() < read(&store, &everything()).len());
+}
+
+/// Totals are read while the query runs, and settling sums up counts that the query's state does not see.
+#[test]
+fn a_query_whose_type_is_settled_meanwhile_returns_all_that_was_not_deleted() {
+    let (_, store) = open_web();
+    ingest(&store, &make(48, 3000), 100);
+    for (seed, path, text) in [(49, Path::Scan, ""), (50, Path::Index, "host exists")] {
+        let query = Query {
+            condition: parse_condition(text, 0).expect("valid"),
+            path,
+            ..everything()
+        };
+        let before = read(&store, &query);
+        let slow = Query {
+            settings: PlannerSettings {
+                first_events: 1,
+                // Short windows, which pass over the bins without events.
+                window_events: 10,
+                ..PlannerSettings::default()
+            },
+            ..query.clone()
+        };
+        let mut found = Vec::new();
+        let outcome = store.query(&slow, |event| {
+            if found.is_empty() {
+                let some = Query {
+                    condition: parse_condition("port < 15", 0).expect("valid"),
+                    ..everything()
+                };
+                assert!(store.delete(&some).expect("deleted") > 0);
+                ingest(&store, &make(seed, 200), 100);
+                store.settle("web").expect("compacted");
+            }
+            found.push(made_of(event));
+            Ok(true)
+        });
+        assert!(outcome.expect("read").windows > 1);
+        let left = read(&store, &query);
+        let missing = before
+            .iter()
+            .filter(|made| left.contains(made) && !found.contains(made));
+        let missing: Vec<_> = missing.collect();
+        assert_eq!(missing, Vec::<&Made>::new(), "{path:?}");
+        assert!(found.iter().all(|made| before.contains(made)), "{path:?}");
+    }
 }

@@ -204,17 +204,19 @@ pub(crate) fn fields_of<T: FromIterator<(String, Vec<u8>)>>(event: &Event) -> T 
         .collect()
 }
 
+/// An event as the tests know it.
+pub(crate) fn made_of(event: &Event) -> Made {
+    Made {
+        time: event.time,
+        fields: fields_of(event),
+        label: String::from_utf8(event.label().to_vec()).expect("text"),
+    }
+}
+
 /// Events as the tests know them.
 pub(crate) fn read(store: &EventStore, query: &Query) -> Vec<Made> {
     let events = store.events(query).expect("read");
-    events
-        .into_iter()
-        .map(|event| Made {
-            time: event.time,
-            fields: fields_of(&event),
-            label: String::from_utf8(event.label().to_vec()).expect("text"),
-        })
-        .collect()
+    events.iter().map(made_of).collect()
 }
 
 /// The same, in an order of its own.

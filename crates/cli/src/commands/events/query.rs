@@ -233,18 +233,16 @@ pub(super) fn explain(
     query.analyze = true;
     let _watch = interruptible(&mut query);
     let outcome = store.query(&query, |_| Ok(true))?;
-    let mut object = plan_json(&outcome.explanation);
+    let explained = outcome.explanation.clone();
+    let plan = explained.map_or_else(|| store.explain(&query), Ok)?;
+    let mut object = plan_json(&plan);
     object["actual"] = json!({
         "events": outcome.events, "windows": outcome.windows, "looked_up": outcome.looked_up,
         "handled": outcome.handled, "sent": outcome.sent, "seconds": outcome.seconds,
         "first_seconds": outcome.first_seconds,
     });
     out.object(&object, || {
-        format!(
-            "{}\n{}",
-            plan_text(&outcome.explanation),
-            actual_text(&outcome)
-        )
+        format!("{}\n{}", plan_text(&plan), actual_text(&outcome))
     })
 }
 
