@@ -357,7 +357,7 @@ mod tests {
 
     #[test]
     fn long_chains_of_operators_are_refused() {
-        for (operator, terms) in [(" OR ", 200_000), ("+", 200_000), (" AND ", 501)] {
+        for (operator, terms) in [(" OR ", 50_000), ("+", 50_000), (" AND ", 501)] {
             let text = format!("SELECT {}", vec!["a"; terms].join(operator));
             let said = refusal(&text).expect("too deep");
             assert!(said.contains("nested too deeply"), "{said}");
@@ -372,7 +372,7 @@ mod tests {
 
     #[test]
     fn many_queries_are_refused() {
-        for many in [1000, 100_000] {
+        for many in [1000, 30_000] {
             let union = vec!["SELECT 1"; many].join(" UNION ALL ");
             let said = refusal(&union).expect("too many");
             assert!(said.contains("too many queries"), "{said}");
