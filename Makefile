@@ -10,10 +10,12 @@ export PATH := $(or $(CARGO_HOME),$(HOME)/.cargo)/bin:$(PATH)
 
 CARGO ?= cargo
 # A machine that builds once has no use for what makes the next build faster: a minute less, and five gigabytes. With two
-# processors, it also gains nothing from crates in parts (Cargo.toml says what parts cost).
+# processors, it also gains nothing from crates in parts (Cargo.toml says what parts cost). Panics say their line without
+# debug information, too; backtraces have only names then.
 ifdef CI
 export CARGO_INCREMENTAL ?= 0
 export CARGO_PROFILE_DEV_CODEGEN_UNITS ?= 1
+export CARGO_PROFILE_DEV_DEBUG ?= none
 endif
 # Where `make install` puts the program.
 PREFIX ?= /usr/local
