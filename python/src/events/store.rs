@@ -302,14 +302,11 @@ impl NativeEvents {
         question: Question,
         analyze: bool,
     ) -> PyResult<Bound<'py, PyDict>> {
-        let (plan, actual) = self.ask(py, question, move |store, mut asked| {
+        let (plan, actual) = self.ask(py, question, move |store, asked| {
             if !analyze {
                 return Ok((store.explain(&asked.query)?, None));
             }
-            asked.query.analyze = true;
-            let outcome = store.query(&asked.query, |_| Ok(true))?;
-            let explained = outcome.explanation.clone();
-            let plan = explained.map_or_else(|| store.explain(&asked.query), Ok)?;
+            let (plan, outcome) = store.analyze(&asked.query, |_| Ok(true))?;
             Ok((plan, Some(outcome)))
         })?;
         let described = described(py, &plan)?;

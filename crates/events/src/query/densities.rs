@@ -42,8 +42,8 @@ impl Prepared<'_> {
         }
     }
 
-    /// Reads older bins: three times as many as there are, at least [`BINS_MIN`]. With many labels, or over years, it would take longer to read
-    /// all than to answer with the newest events.
+    /// Reads older bins: three times as many as were read, at least [`BINS_MIN`]. With many labels, or over years, it would
+    /// take longer to read all than to answer with the newest events.
     pub(super) fn read_older(&self, totals: &mut Totals) -> Result<()> {
         self.read_totals(totals, totals.bins.len().saturating_mul(3).max(BINS_MIN))
     }

@@ -69,8 +69,7 @@ pub struct Query {
     pub resume: Option<String>,
     /// Stops the query.
     pub interrupt: Option<Interrupt>,
-    /// Whether to count what is handled next to the data, and to return an explanation. It counts the events of the whole
-    /// time, which takes longer than many queries.
+    /// Whether to count what is handled next to the data.
     pub analyze: bool,
     /// The planner's settings.
     pub settings: PlannerSettings,

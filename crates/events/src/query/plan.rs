@@ -64,7 +64,6 @@ pub struct Explanation {
     pub ranges: u64,
 }
 
-#[derive(Clone)]
 pub(super) struct Plan {
     pub(super) lookup: Option<Lookup>,
     /// As far back as the choice needed them.
@@ -101,8 +100,7 @@ impl EventStore {
     /// # Errors
     /// An unknown type or field, a value of another type; `Path::Index` for a condition that no index answers.
     pub fn explain(&self, query: &Query) -> Result<Explanation> {
-        let prepared = self.prepare(query)?;
-        prepared.explanation(&mut prepared.plan()?)
+        self.prepare(query)?.explanation()
     }
 }
 
@@ -172,8 +170,9 @@ impl Prepared<'_> {
         })
     }
 
-    /// Explains a plan; reads the totals that it did not need.
-    pub(super) fn explanation(&self, plan: &mut Plan) -> Result<Explanation> {
+    /// Explains the plan; counts the events of the whole time, which the plan does not always need.
+    pub(super) fn explanation(&self) -> Result<Explanation> {
+        let mut plan = self.plan()?;
         self.read_rest(&mut plan.totals)?;
         if matches!(plan.choice, Choice::NoIndex) {
             // Its tests of fields with an index are shown all the same.
@@ -204,7 +203,7 @@ impl Prepared<'_> {
                 None => total,
             },
             threshold: self.threshold,
-            tests: plan.tests.clone(),
+            tests: plan.tests,
             condition: self.condition.to_string(),
             times: (bound(self.from), bound(self.to)),
             ranges: match &plan.lookup {

@@ -28,8 +28,6 @@ const HELD_ROW_BYTES: usize = 128;
 pub struct Outcome {
     /// How it was answered: `index` or `scan`.
     pub path: &'static str,
-    /// How that was chosen, if the query was to be [analyzed](Query::analyze).
-    pub explanation: Option<Explanation>,
     /// Where another query goes on, if this one ended early.
     pub token: Option<String>,
     /// Events that were returned.
@@ -83,6 +81,25 @@ impl EventStore {
         self.prepare(query)?.run(visit)
     }
 
+    /// Explains a query, and runs it as [`query`](Self::query) does, of one snapshot. The outcome has the entries that were
+    /// handled, and its times do not include the explanation.
+    ///
+    /// # Errors
+    /// As [`query`](Self::query).
+    pub fn analyze(
+        &self,
+        query: &Query,
+        visit: impl FnMut(&Event) -> Result<bool>,
+    ) -> Result<(Explanation, Outcome)> {
+        let query = Query {
+            analyze: true,
+            ..query.clone()
+        };
+        let prepared = self.prepare(&query)?;
+        let explanation = prepared.explanation()?;
+        Ok((explanation, prepared.run(visit)?))
+    }
+
     /// All events of a query; for results that fit in memory.
     ///
     /// # Errors
@@ -104,14 +121,8 @@ impl Prepared<'_> {
         check_length(&self.condition)?;
         let query = self.query;
         let mut plan = self.plan()?;
-        let planned = started.elapsed();
-        let explanation = query.analyze.then(|| self.explanation(&mut plan.clone()));
-        let explanation = explanation.transpose()?;
-        // Without the time of the explanation, which other queries do not have.
-        let started = Instant::now() - planned;
         let mut outcome = Outcome {
             path: plan.path(),
-            explanation,
             token: None,
             events: 0,
             windows: 0,

@@ -29,14 +29,13 @@ fn learned(store: &ostrakon_events::EventStore) -> Vec<String> {
             settings: fixed,
             ..everything()
         };
-        let outcome = store
-            .query(&query, |event| {
+        let (explanation, outcome) = store
+            .analyze(&query, |event| {
                 seen.push(format!("{event:?}"));
                 Ok(true)
             })
             .expect("read");
         let Outcome {
-            explanation,
             token,
             events,
             windows,

@@ -159,7 +159,7 @@ fn a_query_whose_type_is_settled_meanwhile_returns_all_that_was_not_deleted() {
         let slow = Query {
             settings: PlannerSettings {
                 first_events: 1,
-                // Short windows, which pass over the bins without events.
+                // Short windows, which skip the bins without events.
                 window_events: 10,
                 ..PlannerSettings::default()
             },

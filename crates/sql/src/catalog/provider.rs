@@ -226,25 +226,28 @@ pub(crate) fn is_closed(source: &dyn Source, sees_layout: bool, table: &str) -> 
 }
 
 impl Namespace {
-    /// The relation with this name. A method of its own, as `scan/planned.rs` explains.
-    fn found<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<Option<Arc<dyn TableProvider>>>> {
-        Box::pin(async move {
-            if self.name == PUBLIC && is_file(name) {
-                let Some(files) = &self.shared.files else {
-                    return Err(DataFusionError::Plan(
+    /// The relation with this name, if there is one.
+    async fn found(&self, name: &str) -> Result<Option<Arc<dyn TableProvider>>> {
+        if self.name == PUBLIC && is_file(name) {
+            let Some(files) = &self.shared.files else {
+                return Err(DataFusionError::Plan(
                     "the session does not read files: allow it with `files=True` in Python, or with `SqlOptions::files`"
                         .to_owned(),
                 ));
-                };
-                return files.table(name).await.map(Some);
-            }
-            match self.relation(name) {
-                Ok(relation) => Ok(Some(relation)),
-                // The planner reports it, if it needs the table.
-                Err(error) if error.kind() == ErrorKind::TableNotFound => Ok(None),
-                Err(error) => Err(DataFusionError::External(Box::new(error))),
-            }
-        })
+            };
+            return files.table(name).await.map(Some);
+        }
+        match self.relation(name) {
+            Ok(relation) => Ok(Some(relation)),
+            // The planner reports it, if it needs the table.
+            Err(error) if error.kind() == ErrorKind::TableNotFound => Ok(None),
+            Err(error) => Err(DataFusionError::External(Box::new(error))),
+        }
+    }
+
+    /// [`found`](Self::found), boxed. A method without bounds, as `scan/planned.rs` explains.
+    fn boxed<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<Option<Arc<dyn TableProvider>>>> {
+        Box::pin(self.found(name))
     }
 }
 
@@ -274,7 +277,7 @@ impl SchemaProvider for Namespace {
         'name: 'found,
         Self: 'found,
     {
-        self.found(name)
+        self.boxed(name)
     }
 
     fn table_exist(&self, name: &str) -> bool {

@@ -26,6 +26,7 @@ use ostrakon_cell::{Error, ErrorKind};
 
 use super::naming::{named, path_of, shown};
 use super::pattern::{Found, unreadable};
+use crate::scan::planned_scan;
 
 /// Files that were found for a name.
 #[derive(Debug)]
@@ -48,8 +49,23 @@ pub(crate) fn has_own_nulls(source: &Arc<dyn TableSource>) -> bool {
 }
 
 impl FileRelation {
-    /// The plan of a scan. A method of its own, as `scan/planned.rs` explains.
+    /// The plan of a scan.
     fn plan<'a>(
+        &'a self,
+        state: &'a dyn Session,
+        projection: Option<&'a Vec<usize>>,
+        filters: &'a [Expr],
+        limit: Option<usize>,
+    ) -> BoxFuture<'a, Result<Arc<dyn ExecutionPlan>>> {
+        let args = ScanArgs::default()
+            .with_projection(projection.map(Vec::as_slice))
+            .with_filters(Some(filters))
+            .with_limit(limit);
+        Box::pin(self.plan_with(state, args).map_ok(ScanResult::into_inner))
+    }
+
+    /// The plan of a scan with these arguments. A method without bounds, as `scan/planned.rs` explains.
+    fn plan_with<'a>(
         &'a self,
         state: &'a dyn Session,
         args: ScanArgs<'a>,
@@ -87,26 +103,7 @@ impl TableProvider for FileRelation {
         self.table.supports_filters_pushdown(filters)
     }
 
-    fn scan<'table, 'state, 'places, 'filters, 'plan>(
-        &'table self,
-        state: &'state dyn Session,
-        projection: Option<&'places Vec<usize>>,
-        filters: &'filters [Expr],
-        limit: Option<usize>,
-    ) -> BoxFuture<'plan, Result<Arc<dyn ExecutionPlan>>>
-    where
-        'table: 'plan,
-        'state: 'plan,
-        'places: 'plan,
-        'filters: 'plan,
-        Self: 'plan,
-    {
-        let args = ScanArgs::default()
-            .with_projection(projection.map(Vec::as_slice))
-            .with_filters(Some(filters))
-            .with_limit(limit);
-        Box::pin(self.plan(state, args).map_ok(ScanResult::into_inner))
-    }
+    planned_scan!(std::convert::identity);
 
     fn scan_with_args<'args, 'table, 'state, 'plan>(
         &'table self,
@@ -119,7 +116,7 @@ impl TableProvider for FileRelation {
         'state: 'plan,
         Self: 'plan,
     {
-        self.plan(state, args)
+        self.plan_with(state, args)
     }
 }
 

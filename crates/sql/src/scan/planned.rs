@@ -19,9 +19,13 @@ pub(crate) fn ready<'a>(
     Box::pin(future::ready(plan))
 }
 
-/// `TableProvider::scan` of a table that plans without waiting, by its method `plan`.
+/// `TableProvider::scan` by the method `plan`, whose result the function makes a boxed future; [`ready`] for a table that
+/// plans without waiting.
 macro_rules! planned_scan {
     () => {
+        $crate::scan::planned_scan!($crate::scan::ready);
+    };
+    ($boxed:path) => {
         fn scan<'table, 'state, 'places, 'filters, 'plan>(
             &'table self,
             state: &'state dyn datafusion::catalog::Session,
@@ -41,7 +45,7 @@ macro_rules! planned_scan {
             'filters: 'plan,
             Self: 'plan,
         {
-            $crate::scan::ready(self.plan(state, projection, filters, limit))
+            $boxed(self.plan(state, projection, filters, limit))
         }
     };
 }

@@ -230,11 +230,8 @@ pub(super) fn explain(
         let plan = store.explain(&query)?;
         return out.object(&plan_json(&plan), || plan_text(&plan));
     }
-    query.analyze = true;
     let _watch = interruptible(&mut query);
-    let outcome = store.query(&query, |_| Ok(true))?;
-    let explained = outcome.explanation.clone();
-    let plan = explained.map_or_else(|| store.explain(&query), Ok)?;
+    let (plan, outcome) = store.analyze(&query, |_| Ok(true))?;
     let mut object = plan_json(&plan);
     object["actual"] = json!({
         "events": outcome.events, "windows": outcome.windows, "looked_up": outcome.looked_up,
