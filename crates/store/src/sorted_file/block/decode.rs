@@ -14,6 +14,7 @@ pub(crate) struct DecodeScratch {
     pub(super) shared: Vec<u32>,
     pub(super) lens: Vec<u32>,
     ids: Vec<u32>,
+    pub(super) ends: Vec<u32>,
     pub(super) row: Vec<u8>,
     /// Entries of the block whose row is known to be `row`.
     known: Range<usize>,
@@ -249,11 +250,12 @@ impl Block {
                 len: 0,
             },
         );
-        unpack(ids, raw, from, to, &mut scratch.ids)?;
+        ids.unpack(raw, from, to, &mut scratch.ids)?;
+        let dictionary = lane.dictionary(raw, &mut scratch.ends)?;
         for (slot, &id) in scratch.slots.iter_mut().zip(&scratch.ids) {
             let span = scratch.words.get_mut(id as usize)?;
             if span.start == ABSENT {
-                *span = put(arena, lane.word(raw, id as usize)?);
+                *span = put(arena, dictionary.get(id)?);
             }
             *field(slot) = *span;
         }
@@ -272,13 +274,13 @@ impl Block {
         let BytesLane::Dictionary { count, ids, .. } = lane else {
             return Err(DecodeError::Malformed);
         };
-        let intern = |id: usize, out: &mut Batch| {
-            let word = lane.word(raw, id).ok_or(DecodeError::Malformed)?;
+        let intern = |word: Option<&[u8]>, out: &mut Batch| {
+            let word = word.ok_or(DecodeError::Malformed)?;
             out.intern_visibility(word)
                 .map_err(|_| DecodeError::BatchFull)
         };
         if ids.is_constant() {
-            let id = intern(ids.base() as usize, out)?;
+            let id = intern(lane.word(raw, ids.base() as usize), out)?;
             if id != 0 {
                 for slot in &mut scratch.slots {
                     slot.visibility = id;
@@ -288,7 +290,11 @@ impl Block {
         }
         scratch.labels.clear();
         scratch.labels.resize(count, ABSENT);
-        unpack(ids, raw, from, to, &mut scratch.ids).ok_or(DecodeError::Malformed)?;
+        ids.unpack(raw, from, to, &mut scratch.ids)
+            .ok_or(DecodeError::Malformed)?;
+        let dictionary = lane
+            .dictionary(raw, &mut scratch.ends)
+            .ok_or(DecodeError::Malformed)?;
         // Neighbours mostly have one label: each run of it is looked up once.
         let (mut last, mut visibility) = (None, 0);
         for (slot, &id) in scratch.slots.iter_mut().zip(&scratch.ids) {
@@ -298,7 +304,7 @@ impl Block {
                     .get_mut(id as usize)
                     .ok_or(DecodeError::Malformed)?;
                 if *known == ABSENT {
-                    *known = intern(id as usize, out)?;
+                    *known = intern(dictionary.get(id), out)?;
                 }
                 (last, visibility) = (Some(id), *known);
             }
@@ -362,8 +368,12 @@ impl Block {
             return Some(());
         }
         let prefix = layout.row_prefix.len;
-        unpack(layout.row_lens, raw, from + 1, to, &mut scratch.lens)?;
-        unpack(layout.shared, raw, from + 1, to, &mut scratch.shared)?;
+        layout
+            .row_lens
+            .unpack(raw, from + 1, to, &mut scratch.lens)?;
+        layout
+            .shared
+            .unpack(raw, from + 1, to, &mut scratch.shared)?;
         let suffixes = layout.suffixes.of(raw)?;
         let rows = scratch.lens.iter().zip(&scratch.shared);
         for ((&len, &shared), slot) in rows.zip(scratch.slots.iter_mut().skip(1)) {
@@ -411,16 +421,4 @@ pub(super) fn put(arena: &mut Vec<u8>, bytes: &[u8]) -> Span {
         start: start as u32,
         len: bytes.len() as u32,
     }
-}
-
-pub(super) fn unpack(
-    lane: super::IntLane,
-    raw: &[u8],
-    from: usize,
-    to: usize,
-    into: &mut Vec<u32>,
-) -> Option<()> {
-    into.clear();
-    into.reserve(to - from);
-    lane.for_each(raw, from, to, |value| into.push(value as u32))
 }

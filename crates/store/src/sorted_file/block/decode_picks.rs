@@ -2,7 +2,7 @@
 
 use ostrakon_cell::{Batch, Slot, Span};
 
-use super::decode::{ABSENT, DecodeError, DecodeScratch, FEW, put, unpack};
+use super::decode::{ABSENT, DecodeError, DecodeScratch, FEW, put};
 use super::format::Block;
 use super::lane::{BytesLane, RESTART_INTERVAL};
 
@@ -104,8 +104,12 @@ impl Block {
         let suffixes = layout.suffixes.of(raw)?;
         let walks = are_dense(picks);
         if walks {
-            unpack(layout.row_lens, raw, first, last + 1, &mut scratch.lens)?;
-            unpack(layout.shared, raw, first, last + 1, &mut scratch.shared)?;
+            layout
+                .row_lens
+                .unpack(raw, first, last + 1, &mut scratch.lens)?;
+            layout
+                .shared
+                .unpack(raw, first, last + 1, &mut scratch.shared)?;
         }
         let mut at = first;
         let mut suffix_end = self.row_at(first, &mut scratch.row)?;
@@ -171,7 +175,7 @@ impl Block {
                 starts: Some(_),
                 ..
             } if are_dense(picks) => {
-                unpack(*lens, raw, first, last + 1, &mut scratch.lens)?;
+                lens.unpack(raw, first, last + 1, &mut scratch.lens)?;
                 let data = lane.data(raw)?;
                 let (mut at, mut start) = (first, lane.locate(raw, first)?.0);
                 for (slot, &pick) in scratch.slots.iter_mut().zip(picks) {
@@ -199,11 +203,12 @@ impl Block {
         };
         scratch.words.clear();
         scratch.words.resize(*count, absent);
+        let dictionary = lane.dictionary(raw, &mut scratch.ends)?;
         for (slot, &at) in slots {
-            let id = usize::try_from(ids.get(raw, at as usize)?).ok()?;
-            let span = scratch.words.get_mut(id)?;
+            let id = u32::try_from(ids.get(raw, at as usize)?).ok()?;
+            let span = scratch.words.get_mut(id as usize)?;
             if span.start == ABSENT {
-                *span = put(arena, lane.word(raw, id)?);
+                *span = put(arena, dictionary.get(id)?);
             }
             set(slot, *span);
         }
@@ -222,11 +227,15 @@ impl Block {
         };
         scratch.labels.clear();
         scratch.labels.resize(count, ABSENT);
+        let dictionary = lane
+            .dictionary(raw, &mut scratch.ends)
+            .ok_or(DecodeError::Malformed)?;
         for (slot, &at) in scratch.slots.iter_mut().zip(picks) {
-            let id = ids.get(raw, at as usize).ok_or(DecodeError::Malformed)? as usize;
-            let known = scratch.labels.get_mut(id).ok_or(DecodeError::Malformed)?;
+            let id = ids.get(raw, at as usize).ok_or(DecodeError::Malformed)? as u32;
+            let known = scratch.labels.get_mut(id as usize);
+            let known = known.ok_or(DecodeError::Malformed)?;
             if *known == ABSENT {
-                let word = lane.word(raw, id).ok_or(DecodeError::Malformed)?;
+                let word = dictionary.get(id).ok_or(DecodeError::Malformed)?;
                 let interned = out.intern_visibility(word);
                 *known = interned.map_err(|_| DecodeError::BatchFull)?;
             }

@@ -84,6 +84,45 @@ impl IntLane {
         whole.get(self.start() + from..self.start() + to)
     }
 
+    /// The differences from `from` up to, not including, `to`, as they are stored.
+    #[inline]
+    fn stored<'a>(&self, whole: &'a [u8], from: usize, to: usize) -> Option<&'a [u8]> {
+        let (start, width) = (self.start(), self.width.bytes());
+        whole.get(start + from * width..start + to * width)
+    }
+
+    /// Replaces the content of `into` with the integers from `from` up to, not including, `to`, which have 32 bits.
+    // Not by `for_each`: loops that extend a vector by a known length are vectorized.
+    pub(super) fn unpack(
+        &self,
+        whole: &[u8],
+        from: usize,
+        to: usize,
+        into: &mut Vec<u32>,
+    ) -> Option<()> {
+        let bytes = self.stored(whole, from, to)?;
+        let base = self.base as u32;
+        let above = |difference: u32| base.wrapping_add(difference);
+        into.clear();
+        match self.width {
+            LaneWidth::Zero => into.resize(to - from, base),
+            LaneWidth::One => into.extend(bytes.iter().map(|&v| above(u32::from(v)))),
+            LaneWidth::Two => {
+                let all = bytes.as_chunks().0.iter();
+                into.extend(all.map(|&v| above(u32::from(u16::from_le_bytes(v)))));
+            }
+            LaneWidth::Four => {
+                let all = bytes.as_chunks().0.iter();
+                into.extend(all.map(|&v| above(u32::from_le_bytes(v))));
+            }
+            LaneWidth::Eight => {
+                let all = bytes.as_chunks().0.iter();
+                into.extend(all.map(|&v| above(u64::from_le_bytes(v) as u32)));
+            }
+        }
+        Some(())
+    }
+
     /// Calls `each` with the integers from `from` up to, not including, `to`.
     #[inline]
     pub(super) fn for_each(
@@ -93,9 +132,7 @@ impl IntLane {
         to: usize,
         mut each: impl FnMut(u64),
     ) -> Option<()> {
-        let width = self.width.bytes();
-        let start = self.start();
-        let bytes = whole.get(start + from * width..start + to * width)?;
+        let bytes = self.stored(whole, from, to)?;
         let base = self.base;
         match self.width {
             LaneWidth::Zero => (from..to).for_each(|_| each(base)),
@@ -363,12 +400,54 @@ impl BytesLane {
         self.data(whole)?.get(start..start.checked_add(len)?)
     }
 
+    /// The strings of the dictionary, to look up many of them. Their ends are unpacked into `ends`.
+    pub(super) fn dictionary<'a>(
+        &self,
+        whole: &'a [u8],
+        ends: &'a mut Vec<u32>,
+    ) -> Option<Dictionary<'a>> {
+        let Self::Dictionary {
+            count,
+            ends: lane,
+            data,
+            ..
+        } = self
+        else {
+            return None;
+        };
+        lane.unpack(whole, 0, *count, ends)?;
+        Some(Dictionary {
+            ends,
+            data: data.of(whole)?,
+        })
+    }
+
     /// Number of distinct strings, if there is a dictionary.
     pub(super) fn words(&self) -> Option<usize> {
         match self {
             Self::Plain { .. } => None,
             Self::Dictionary { count, .. } => Some(*count),
         }
+    }
+}
+
+/// The strings of a dictionary.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Dictionary<'a> {
+    ends: &'a [u32],
+    data: &'a [u8],
+}
+
+impl<'a> Dictionary<'a> {
+    /// The string `id`.
+    #[inline]
+    pub(super) fn get(&self, id: u32) -> Option<&'a [u8]> {
+        let id = id as usize;
+        let start = match id.checked_sub(1) {
+            None => 0,
+            Some(before) => *self.ends.get(before)?,
+        };
+        self.data.get(start as usize..*self.ends.get(id)? as usize)
     }
 }
 
