@@ -16,6 +16,14 @@ fn main() {
         None => version,
     };
     println!("cargo::rustc-env=OSTRAKON_VERSION={described}");
+    // Tests start the program thousands of times. At a fixed address, the linker need not adjust each of half a million
+    // pointers at every start.
+    let target = std::env::var("TARGET").unwrap_or_default();
+    if target.ends_with("linux-gnu")
+        && std::env::var("PROFILE").is_ok_and(|profile| profile == "debug")
+    {
+        println!("cargo::rustc-link-arg-bins=-no-pie");
+    }
 }
 
 fn git(arguments: &[&str]) -> Option<String> {

@@ -58,10 +58,15 @@ pub(crate) fn escape_controls(bytes: &[u8]) -> Cow<'_, str> {
     }
     let mut text = String::with_capacity(bytes.len() + 8);
     for chunk in bytes.utf8_chunks() {
-        for character in chunk.valid().chars() {
-            match character {
-                '\\' => text.push_str("\\\\"),
-                _ => push(&mut text, character, !character.is_control()),
+        for part in chunk.valid().split_inclusive(is_escaped) {
+            let stays = part.trim_end_matches(is_escaped);
+            text.push_str(stays);
+            match part.strip_prefix(stays) {
+                Some("\\") => text.push_str("\\\\"),
+                escaped => escaped
+                    .unwrap_or_default()
+                    .bytes()
+                    .for_each(|byte| push_hex(&mut text, byte)),
             }
         }
         for &byte in chunk.invalid() {
@@ -119,10 +124,8 @@ pub(super) fn is_hidden(character: char) -> bool {
 
 fn push_hex(text: &mut String, byte: u8) {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    text.push_str("\\x");
-    for nibble in [byte >> 4, byte & 15] {
-        text.push(char::from(DIGITS[usize::from(nibble)]));
-    }
+    let [high, low] = [byte >> 4, byte & 15].map(|nibble| DIGITS[usize::from(nibble)]);
+    text.push_str(std::str::from_utf8(&[b'\\', b'x', high, low]).unwrap_or_default());
 }
 
 /// Why a text does not stand for bytes.
