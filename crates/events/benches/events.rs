@@ -7,9 +7,11 @@ use std::fmt::Write as _;
 use std::fs::File;
 use std::hint::black_box;
 use std::io::{BufReader, BufWriter, Write as _};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use criterion::{Criterion, criterion_group, criterion_main};
+// The program's allocator.
+use ostrakon_allocator as _;
 use ostrakon_cell::{Authorizations, Source as _};
 use ostrakon_events::{
     CountPath, Epoch, EqualRecords, EventStore, EventType, Field, FieldType, IngestOptions,
@@ -141,6 +143,9 @@ fn run(store: &EventStore, query: &Query) -> u64 {
     found
 }
 
+/// How long two queries are compared, at least.
+const COMPARED: Duration = Duration::from_secs(4);
+
 /// Prints how much longer a query takes with labels. Runs of both alternate, so that a machine whose speed changes does not
 /// change the ratio; the shortest of each are compared.
 fn compare(store: &EventStore, name: &str, plain: &Query, labelled: &Query) {
@@ -150,9 +155,12 @@ fn compare(store: &EventStore, name: &str, plain: &Query, labelled: &Query) {
         started.elapsed().as_secs_f64()
     };
     let (mut without, mut with) = (f64::INFINITY, f64::INFINITY);
-    for _ in 0..5 {
+    let started = Instant::now();
+    let mut rounds = 0;
+    while rounds < 5 || started.elapsed() < COMPARED {
         without = without.min(time(plain));
         with = with.min(time(labelled));
+        rounds += 1;
     }
     tell(&format!(
         "{name}: {:.1} ms without labels, {:.1} ms with {LABELS}, {:+.1} %",

@@ -64,7 +64,7 @@ impl Warmer {
             if let Some((from, to)) = block.find_row(row)
                 && from < to
             {
-                block.prefetch_value(from);
+                block.prefetch_entry(from);
             }
         }
     }

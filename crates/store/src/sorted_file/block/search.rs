@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 use super::format::{Block, Deletes, SIGN};
-use super::lane::RESTART_INTERVAL;
+use super::lane::{BytesLane, RESTART_INTERVAL};
 use crate::codec::{common_prefix_len, prefetch, prefetch_value};
 use crate::sorted_file::bound::Bound;
 
@@ -108,10 +108,15 @@ impl Block {
         })
     }
 
-    /// Prefetches the value of entry `at`, which will be decoded next.
+    /// Prefetches the value and the label of entry `at`, which will be decoded next.
     #[inline]
-    pub(in crate::sorted_file) fn prefetch_value(&self, at: usize) {
+    pub(in crate::sorted_file) fn prefetch_entry(&self, at: usize) {
         let (raw, value) = (self.raw(), &self.layout().value);
+        if let BytesLane::Dictionary { ids, .. } = &self.layout().visibility
+            && !ids.is_constant()
+        {
+            prefetch(raw, ids.place(at));
+        }
         if let Some((start, len)) = value.locate(raw, at) {
             let start = value.data_start() + start;
             prefetch(raw, start);
