@@ -340,6 +340,8 @@ fn next_step(kind: ErrorKind, failure: &Failure) -> Option<&'static str> {
         ErrorKind::Corruption if failure.named("unknown batches").is_some() => {
             "run `ostrakon events repair TYPE` with authorizations for all labels"
         }
+        // The message says all: nothing of the store can be read.
+        ErrorKind::Corruption if failure.named("holds").is_some() => return None,
         ErrorKind::Corruption => {
             "run `ostrakon check` to list every damaged file; everything else is still readable"
         }

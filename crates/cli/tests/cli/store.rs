@@ -213,6 +213,40 @@ fn a_log_segment_that_somebody_deleted_is_missed() {
 }
 
 #[test]
+fn a_store_without_a_catalog_is_not_taken_for_another_directory() {
+    let folder = Folder::with_table();
+    folder.ok(&["put", "t", "a", "f", "q", "v"]);
+    let catalogs = ["store/catalog", "store/catalog.mirror"].map(|name| folder.path(name));
+    let away = ["catalog", "catalog.mirror"].map(|name| folder.path(name));
+    let refused = || {
+        for command in [&["scan", "t"][..], &["table", "create", "u"], &["check"]] {
+            let err = folder.fails(1, command);
+            assert!(
+                err.contains("the mirror of the catalog are missing"),
+                "{err}"
+            );
+        }
+    };
+    for (from, to) in catalogs.iter().zip(&away) {
+        std::fs::rename(from, to).unwrap();
+    }
+    // The value is in the log alone.
+    refused();
+    for (from, to) in away.iter().zip(&catalogs) {
+        std::fs::rename(from, to).unwrap();
+    }
+    folder.ok(&["table", "flush", "t"]);
+    for catalog in &catalogs {
+        std::fs::copy(catalog, &away[0]).unwrap();
+        std::fs::remove_file(catalog).unwrap();
+    }
+    refused();
+    std::fs::rename(&away[0], &catalogs[0]).unwrap();
+    let ran = folder.run(&["scan", "t", "--values-only"]);
+    assert_eq!((ran.code, &*ran.out), (0, "v\n"), "{}", ran.err);
+}
+
+#[test]
 fn a_damaged_catalog_is_restored_from_its_mirror_and_it_is_said() {
     let folder = Folder::with_table();
     folder.ok(&["put", "t", "a", "f", "q", "v"]);

@@ -14,6 +14,7 @@ mod open;
 mod problems;
 mod proven;
 mod recovery;
+mod remains;
 mod restore;
 
 pub use open::{Components, Store};

@@ -16,6 +16,7 @@ use super::closed::Closed;
 
 use super::accept_loss::end_log;
 use super::recovery::{Recovered, known_log, recover};
+use super::remains::check_for_remains;
 use crate::cache::{BlockCache, CacheOptions};
 use crate::catalog::{Catalog, CatalogIdentity};
 use crate::clock::{Clock, Random, SystemClock};
@@ -38,8 +39,8 @@ use crate::wal::{Damage, LogOrigin, OpenEnd, SegmentEnd, WalWriter};
 
 /// Names of files in the store's directory.
 const LOCK_FILE: &str = "LOCK";
-const WAL_DIR: &str = "wal";
-const FILES_DIR: &str = "files";
+pub(super) const WAL_DIR: &str = "wal";
+pub(super) const FILES_DIR: &str = "files";
 
 /// Memory for the catalog's pages, in bytes.
 const CATALOG_CACHE_BYTES: usize = 4 << 20;
@@ -172,6 +173,9 @@ impl Store {
         let names = WatchedNames::on(vfs, &dir);
         let vfs: Arc<dyn Vfs> = names.clone();
         let is_new = !Catalog::is_present(&*vfs, &dir)?;
+        if is_new {
+            check_for_remains(&*vfs, &dir)?;
+        }
         if is_new && (!options.create || options.read_only) {
             return Err(Error::not_found(
                 "there is no store in this directory: choose another directory, or create a store here",
