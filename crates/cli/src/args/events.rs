@@ -6,7 +6,7 @@ use clap::{Args, Subcommand, ValueEnum};
 use ostrakon_cell::Authorizations;
 use ostrakon_events::{CountPath, EqualRecords, FollowUp, LogFormat, Path, field_name};
 
-use super::values::{at_least_one, authorizations, event_types};
+use super::values::{at_least_one, authorizations, event_types, named_file};
 
 /// One variant per subcommand.
 #[derive(Debug, Subcommand)]
@@ -232,7 +232,7 @@ pub(crate) struct EventsCreateArgs {
     /// Infer the type from the first lines of this log file
     #[arg(long, value_name = "FILE", conflicts_with = "schema")]
     pub(crate) from: Option<PathBuf>,
-    /// Read the definition from this TOML file
+    /// Read the definition from this TOML file, or - for stdin
     #[arg(long, value_name = "FILE")]
     pub(crate) schema: Option<PathBuf>,
     /// The field with the time of events [default: found by its name and its values]
@@ -295,7 +295,7 @@ pub(crate) struct EventsIngestArgs {
     pub(crate) source: EventsSource,
     /// Write rejected lines to this file, as TSV with file, line, reason and text. Replaces a file of rejected
     /// lines of an earlier run, and no other file; with --follow, appends to it
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_parser = named_file())]
     pub(crate) rejects: Option<PathBuf>,
     /// Maximum number of events that become visible at once
     #[arg(long, value_name = "N", default_value_t = 16_384, value_parser = at_least_one)]

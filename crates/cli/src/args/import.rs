@@ -6,7 +6,7 @@ use std::str::FromStr;
 use clap::{Args, ValueEnum};
 use ostrakon_cell::{Column, Durability, VisibilityExpression};
 
-use super::values::{Bytes, byte, column, durability, label, table_names};
+use super::values::{Bytes, byte, column, durability, label, named_file, table_names};
 
 /// The formats of `import`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -339,7 +339,7 @@ pub(crate) struct ImportArgs {
 
     /// Write rejected lines to this file: tab-separated file, line, reason and text. Replaces a file of rejected
     /// lines of an earlier run, and no other file
-    #[arg(long, value_name = "FILE", help_heading = "Outcome")]
+    #[arg(long, value_name = "FILE", value_parser = named_file(), help_heading = "Outcome")]
     pub(crate) rejects: Option<PathBuf>,
     /// Exit with code 0 even if lines were rejected
     #[arg(long, help_heading = "Outcome")]

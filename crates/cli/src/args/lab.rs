@@ -5,7 +5,9 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand, ValueEnum};
 use ostrakon_cell::{Authorizations, Durability};
 
-use super::values::{ExperimentNames, Property, authorizations, count, durability, seconds, size};
+use super::values::{
+    ExperimentNames, Property, authorizations, count, durability, named_file, seconds, size,
+};
 use super::ycsb::YcsbCommand;
 
 /// One variant per subcommand.
@@ -131,7 +133,7 @@ pub(crate) struct ReportArgs {
     #[arg(value_name = "DIR")]
     pub(crate) directory: PathBuf,
     /// The page [default: DIR/report.html]
-    #[arg(short, long, value_name = "FILE")]
+    #[arg(short, long, value_name = "FILE", value_parser = named_file())]
     pub(crate) output: Option<PathBuf>,
     /// Directory of earlier records; the page shows how rates have changed since then
     #[arg(long, value_name = "DIR")]

@@ -1,10 +1,13 @@
 //! Parsers of single arguments: bytes with escapes, columns, properties, iterators, sizes.
 
 use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::Duration;
 
-use clap::builder::{PossibleValue, PossibleValuesParser, StringValueParser, TypedValueParser};
+use clap::builder::{
+    PathBufValueParser, PossibleValue, PossibleValuesParser, StringValueParser, TypedValueParser,
+};
 use clap_complete::engine::{ArgValueCandidates, CompletionCandidate};
 use ostrakon_cell::{
     Authorizations, Column, Durability, IteratorSetting, TimeType, VisibilityExpression,
@@ -302,6 +305,14 @@ pub(crate) fn event_types() -> ArgValueCandidates {
 pub(crate) fn durability() -> impl TypedValueParser<Value = Durability> {
     PossibleValuesParser::new(["none", "log", "flush", "sync"])
         .try_map(|text| text.parse::<Durability>())
+}
+
+/// Parser of files that are not written to stdout.
+pub(crate) fn named_file() -> impl TypedValueParser<Value = PathBuf> {
+    PathBufValueParser::new().try_map(|path| match path == Path::new("-") {
+        true => Err("stdout is not supported here; write ./- for a file of this name"),
+        false => Ok(path),
+    })
 }
 
 /// Parser of the time types.

@@ -84,12 +84,6 @@ pub(crate) fn run<'a>(args: &'a ImportArgs, into: Destination<'a>, out: &mut Out
                 .next("choose another name for the rejected lines"),
         );
     }
-    if args.rejects.as_deref() == Some(Path::new("-")) {
-        return Err(
-            Failure::usage("rejected lines are written to a file, not to stdout")
-                .next("use --rejects FILE"),
-        );
-    }
     let mut job = Job {
         args,
         table,

@@ -44,6 +44,20 @@ fn logs(folder: &Folder) {
 }
 
 #[test]
+fn a_definition_is_read_from_stdin() {
+    let folder = Folder::new();
+    logs(&folder);
+    let log = folder.text("logs/conn.log");
+    folder.ok(&["events", "create", "conn", "--from", &log]);
+    let shown = folder.ok(&["events", "show", "conn"]);
+    let create = ["events", "create", "copy", "--schema", "-"];
+    let ran = folder.run_with(&create, shown.as_bytes());
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    let copy = folder.ok(&["events", "show", "copy"]);
+    assert_eq!(copy, shown.replacen("conn", "copy", 1));
+}
+
+#[test]
 fn tables_of_events_are_neither_deleted_nor_renamed_alone() {
     let folder = Folder::new();
     let log = folder.write(

@@ -133,6 +133,21 @@ fn names_of_stdout_are_stdout() {
 }
 
 #[test]
+fn files_that_cannot_be_stdout_say_so() {
+    let folder = folder();
+    let lines = folder.write("lines.csv", CSV);
+    for command in [
+        &["import", "t", &lines, "--rejects", "-"][..],
+        &["events", "ingest", "web", &lines, "--rejects", "-"],
+        &["lab", "report", "records", "--output", "-"],
+    ] {
+        let err = folder.fails(2, command);
+        assert!(err.contains("stdout is not supported here"), "{err}");
+    }
+    assert!(!folder.path("-").exists());
+}
+
+#[test]
 fn files_of_a_store_are_not_replaced() {
     let folder = folder();
     let catalog = folder.text("store/catalog");

@@ -1,7 +1,7 @@
 //! Commands on event types.
 
 use std::fs::File;
-use std::io::Read as _;
+use std::io::{self, Read};
 use std::path::Path;
 
 use ostrakon_cell::Authorizations;
@@ -187,7 +187,10 @@ fn read_schema(path: &Path) -> Result<EventType> {
     let refuse =
         |error| Failure::io("cannot read the definition", &error).with("file", shown(path));
     let mut text = String::new();
-    let file = File::open(path).map_err(refuse)?;
+    let file: Box<dyn Read> = match path == Path::new("-") {
+        true => Box::new(io::stdin()),
+        false => Box::new(File::open(path).map_err(refuse)?),
+    };
     let read = file.take(DEFINITION_MAX + 1).read_to_string(&mut text);
     if read.map_err(refuse)? as u64 > DEFINITION_MAX {
         return Err(
