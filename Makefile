@@ -94,7 +94,7 @@ wheel: ## build the Python wheel into target/wheels/
 	@scripts/setup python
 	@scripts/python wheel
 
-venv: ## an environment .venv with the wheel and its extras (FAST=1: a quick build, without SQL, events and schemas)
+venv: ## an environment .venv with the wheel and its extras (FAST=1: a quick build, without the program, SQL, events and schemas)
 	@scripts/setup python
 	@FAST="$(FAST)" scripts/python venv
 
