@@ -18,10 +18,10 @@ fn main() {
     println!("cargo::rustc-env=OSTRAKON_VERSION={described}");
     // Tests start the program thousands of times. At a fixed address, the linker need not adjust each of half a million
     // pointers at every start.
-    let target = std::env::var("TARGET").unwrap_or_default();
-    if target.ends_with("linux-gnu")
-        && std::env::var("PROFILE").is_ok_and(|profile| profile == "debug")
-    {
+    let variable = |name| std::env::var(name).unwrap_or_default();
+    let target = variable("TARGET");
+    let is_static = variable("CARGO_CFG_TARGET_FEATURE").contains("crt-static");
+    if target.ends_with("linux-gnu") && variable("PROFILE") == "debug" && !is_static {
         println!("cargo::rustc-link-arg-bins=-no-pie");
     }
 }

@@ -157,7 +157,11 @@ fn compare(store: &EventStore, name: &str, plain: &Query, labelled: &Query) {
     let (mut without, mut with) = (f64::INFINITY, f64::INFINITY);
     let started = Instant::now();
     let mut rounds = 0;
-    while rounds < 5 || started.elapsed() < COMPARED {
+    let at_least = match is_measured() {
+        true => COMPARED,
+        false => Duration::ZERO,
+    };
+    while rounds < 5 || started.elapsed() < at_least {
         without = without.min(time(plain));
         with = with.min(time(labelled));
         rounds += 1;
@@ -170,12 +174,16 @@ fn compare(store: &EventStore, name: &str, plain: &Query, labelled: &Query) {
     ));
 }
 
+/// Without `--bench`, it is a test of the program.
+fn is_measured() -> bool {
+    std::env::args().any(|arg| arg == "--bench")
+}
+
 fn events(criterion: &mut Criterion) {
     let count: usize = std::env::var("EVENTS")
         .ok()
         .and_then(|text| text.parse().ok())
-        // Without `--bench`, it is a test of the program.
-        .unwrap_or(match std::env::args().any(|arg| arg == "--bench") {
+        .unwrap_or(match is_measured() {
             true => 100_000,
             false => 5000,
         });

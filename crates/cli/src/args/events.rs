@@ -27,7 +27,7 @@ Fields and shards can be added. The index of a field cannot be changed once ther
         /// The event type
         #[arg(value_name = "TYPE", add = event_types())]
         name: String,
-        /// The definition
+        /// The definition, as TOML, or - for stdin
         #[arg(long, value_name = "FILE")]
         schema: PathBuf,
     },

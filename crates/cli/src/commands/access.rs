@@ -248,7 +248,9 @@ impl Access {
                 "make the directory writable for what writes, or copy the store; with --read-only, what only reads works",
             );
         }
-        if failure.is_kind(ErrorKind::Corruption) {
+        // The message says all: nothing of a store without a catalog can be read.
+        let is_lost = failure.named("holds").is_some();
+        if failure.is_kind(ErrorKind::Corruption) && !is_lost {
             // Without the catalog nothing can be read; without a part of the log, everything else can.
             let in_catalog = failure.names("file", |file| {
                 file.ends_with("catalog") || file.ends_with("catalog.mirror")

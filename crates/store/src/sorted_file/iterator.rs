@@ -106,8 +106,8 @@ impl FileIterator {
         }
     }
 
-    /// Leaves out blocks if none of their labels is admitted. Entries of other blocks must still be
-    /// checked one by one. Correct also for delete markers, since the label is part of a column's
+    /// Leaves out blocks if none of their labels is admitted, unless few entries of them are read. Entries of other blocks
+    /// must still be checked one by one. Correct also for delete markers, since the label is part of a column's
     /// identity.
     #[must_use]
     pub fn with_label_filter(mut self, admits: LabelFilter) -> Self {

@@ -22,6 +22,9 @@ const STORED_BYTES_MAX: usize = 1 << 20;
 /// ends: between calls a scan can be stopped, and it returns within the time it was given.
 const BARREN_MAX: usize = 64;
 
+/// Entries of one row in a block, up to which the block's labels are not looked at.
+const FEW_OF_ROW: usize = 64;
+
 /// What a stream leaves out, and how it uses the cache.
 #[derive(Clone, Default)]
 pub(super) struct Reading {
@@ -180,8 +183,6 @@ impl GroupStream {
         let Some(block) = &self.block else {
             return Err(Error::new(ErrorKind::Internal, "a block was not loaded"));
         };
-        // The labels of a block lie apart from its rows: two cache misses more for a point read, of whose few entries each
-        // is checked anyway.
         if row.is_none() && is_denied(block, reading) {
             return Ok(Some(()));
         }
@@ -202,6 +203,11 @@ impl GroupStream {
             return Ok(None);
         };
         if from >= to {
+            return Ok(Some(()));
+        }
+        // The labels of a block lie apart from its rows: two cache misses more for a point read, of whose few entries each
+        // is checked anyway.
+        if row.is_some() && to - from > FEW_OF_ROW && is_denied(block, reading) {
             return Ok(Some(()));
         }
         if let Some(row) = row {

@@ -173,8 +173,12 @@ impl Store {
         let names = WatchedNames::on(vfs, &dir);
         let vfs: Arc<dyn Vfs> = names.clone();
         let is_new = !Catalog::is_present(&*vfs, &dir)?;
-        if is_new {
-            check_for_remains(&*vfs, &dir)?;
+        // Another process that creates the store makes its catalog first.
+        if is_new
+            && let Err(error) = check_for_remains(&*vfs, &dir)
+            && !Catalog::is_present(&*vfs, &dir)?
+        {
+            return Err(error);
         }
         if is_new && (!options.create || options.read_only) {
             return Err(Error::not_found(

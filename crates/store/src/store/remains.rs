@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::open::{FILES_DIR, WAL_DIR};
-use crate::error::{Error, StoreResult};
+use crate::error::{Error, ErrorKind, StoreResult};
 use crate::numbered;
 use crate::sorted_file::ENDING;
 use crate::vfs::Vfs;
@@ -12,15 +12,14 @@ use crate::wal::list_segments;
 /// For a directory without a catalog: fails if files of a store are there. It is not a wrong name then, and no store may be
 /// created among them: only the catalog knew what they hold.
 pub(super) fn check_for_remains(vfs: &dyn Vfs, dir: &Path) -> StoreResult<()> {
-    // Mostly, neither directory is there.
     let files = dir.join(FILES_DIR);
-    let entries = vfs.list(&files).unwrap_or_default();
+    let entries = if_there(vfs.list(&files))?;
     let sorted = entries
         .iter()
         .find(|entry| numbered::number(&entry.name, ENDING).is_some())
         .map(|entry| files.join(&entry.name));
-    let segments = || list_segments(vfs, &dir.join(WAL_DIR)).unwrap_or_default();
-    let found = sorted.or_else(|| Some(segments().into_iter().next()?.1));
+    let segments = if_there(list_segments(vfs, &dir.join(WAL_DIR)))?;
+    let found = sorted.or_else(|| Some(segments.into_iter().next()?.1));
     match found {
         None => Ok(()),
         Some(found) => Err(Error::corruption(
@@ -29,5 +28,13 @@ pub(super) fn check_for_remains(vfs: &dyn Vfs, dir: &Path) -> StoreResult<()> {
         )
         .with("directory", dir.display())
         .with("holds", found.display())),
+    }
+}
+
+/// Nothing for a directory that is not there, or is none.
+fn if_there<T>(listed: StoreResult<Vec<T>>) -> StoreResult<Vec<T>> {
+    match listed {
+        Err(error) if error.kind() == ErrorKind::PermissionDenied => Err(error),
+        listed => Ok(listed.unwrap_or_default()),
     }
 }

@@ -231,7 +231,8 @@ impl Block {
             .dictionary(raw, &mut scratch.ends)
             .ok_or(DecodeError::Malformed)?;
         for (slot, &at) in scratch.slots.iter_mut().zip(picks) {
-            let id = ids.get(raw, at as usize).ok_or(DecodeError::Malformed)? as u32;
+            let id = ids.get(raw, at as usize).ok_or(DecodeError::Malformed)?;
+            let id = u32::try_from(id).map_err(|_| DecodeError::Malformed)?;
             let known = scratch.labels.get_mut(id as usize);
             let known = known.ok_or(DecodeError::Malformed)?;
             if *known == ABSENT {

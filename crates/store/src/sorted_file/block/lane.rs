@@ -91,7 +91,8 @@ impl IntLane {
         whole.get(start + from * width..start + to * width)
     }
 
-    /// Replaces the content of `into` with the integers from `from` up to, not including, `to`, which have 32 bits.
+    /// Replaces the content of `into` with the integers from `from` up to, not including, `to`. Those of valid blocks have 32
+    /// bits; a larger one becomes `u32::MAX`, which is valid nowhere.
     // Not by `for_each`: loops that extend a vector by a known length are vectorized.
     pub(super) fn unpack(
         &self,
@@ -101,8 +102,8 @@ impl IntLane {
         into: &mut Vec<u32>,
     ) -> Option<()> {
         let bytes = self.stored(whole, from, to)?;
-        let base = self.base as u32;
-        let above = |difference: u32| base.wrapping_add(difference);
+        let base = u32::try_from(self.base).unwrap_or(u32::MAX);
+        let above = |difference: u32| base.saturating_add(difference);
         into.clear();
         match self.width {
             LaneWidth::Zero => into.resize(to - from, base),
@@ -117,7 +118,8 @@ impl IntLane {
             }
             LaneWidth::Eight => {
                 let all = bytes.as_chunks().0.iter();
-                into.extend(all.map(|&v| above(u64::from_le_bytes(v) as u32)));
+                let narrow = |v| u32::try_from(u64::from_le_bytes(v)).unwrap_or(u32::MAX);
+                into.extend(all.map(|&v| above(narrow(v))));
             }
         }
         Some(())
@@ -502,4 +504,28 @@ pub(super) fn put_dictionary(ends: &[u32], data: &[u8], ids: &[u32], out: &mut V
     varint::put_u64(out, data.len() as u64);
     out.extend_from_slice(data);
     put_ints_u32(ids, out);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn integers_beyond_32_bits_stay_out_of_range_when_unpacked() {
+        let most = u64::from(u32::MAX);
+        for values in [
+            [1, 200],
+            [most, most + 1],
+            [most + 1, most + 2],
+            [5, u64::MAX],
+        ] {
+            let mut bytes = Vec::new();
+            put_ints_u64(&values, &mut bytes);
+            let lane = IntLane::parse(&bytes, &mut ByteReader::new(&bytes), 2).expect("a lane");
+            let mut unpacked = vec![7];
+            assert_eq!(lane.unpack(&bytes, 0, 2, &mut unpacked), Some(()));
+            let expected = values.map(|value| u32::try_from(value).unwrap_or(u32::MAX));
+            assert_eq!(unpacked, expected);
+        }
+    }
 }
