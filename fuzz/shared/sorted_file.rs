@@ -17,17 +17,17 @@ use ostrakon_store::vfs::{MemoryVfs, Vfs};
 const IDENTITY: u64 = 7;
 
 /// A file in the making.
-pub struct Forge(Vec<u8>);
+pub(crate) struct Forge(Vec<u8>);
 
 impl Forge {
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let mut bytes = Vec::new();
         put_header(&mut bytes);
         Self(bytes)
     }
 
     /// Adds a part.
-    pub fn part(&mut self, payload: &[u8]) -> PartPlace {
+    pub(crate) fn part(&mut self, payload: &[u8]) -> PartPlace {
         let offset = self.0.len() as u64;
         let start = begin_frame(&mut self.0);
         self.0.extend_from_slice(payload);
@@ -45,12 +45,18 @@ impl Forge {
     }
 
     /// Adds the rest and reads the whole.
-    pub fn read(self, index: PartPlace, filter: Option<PartPlace>, blocks: u64, entries: u64) {
+    pub(crate) fn read(
+        self,
+        index: PartPlace,
+        filter: Option<PartPlace>,
+        blocks: u64,
+        entries: u64,
+    ) {
         self.read_as(false, index, filter, blocks, entries);
     }
 
     /// As `read`; the index may be the root of a partitioned one.
-    pub fn read_as(
+    pub(crate) fn read_as(
         mut self,
         partitioned: bool,
         index: PartPlace,
@@ -83,14 +89,14 @@ impl Forge {
     }
 
     /// The bytes, with a footer that names the description.
-    pub fn finish(mut self, description: PartPlace) -> Vec<u8> {
+    pub(crate) fn finish(mut self, description: PartPlace) -> Vec<u8> {
         put_footer(description, IDENTITY, &mut self.0);
         self.0
     }
 }
 
 /// Tries everything on a file of these bytes.
-pub fn read_all(bytes: &[u8]) {
+pub(crate) fn read_all(bytes: &[u8]) {
     let disk: Arc<dyn Vfs> = Arc::new(MemoryVfs::new());
     let path = Path::new("/1.sf");
     let Ok(mut file) = disk.create(path) else {
@@ -134,7 +140,7 @@ pub fn read_all(bytes: &[u8]) {
 }
 
 /// The index of one block; entries as many as the block says in its first bytes.
-pub fn index_of(block: PartPlace, entries: u64) -> Vec<u8> {
+pub(crate) fn index_of(block: PartPlace, entries: u64) -> Vec<u8> {
     fn varint(mut value: u64, out: &mut Vec<u8>) {
         while value > 127 {
             out.push(value as u8 | 128);

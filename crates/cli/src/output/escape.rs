@@ -58,17 +58,20 @@ pub(crate) fn escape_controls(bytes: &[u8]) -> Cow<'_, str> {
     }
     let mut text = String::with_capacity(bytes.len() + 8);
     for chunk in bytes.utf8_chunks() {
-        for part in chunk.valid().split_inclusive(is_escaped) {
-            let stays = part.trim_end_matches(is_escaped);
-            text.push_str(stays);
-            match part.strip_prefix(stays) {
-                Some("\\") => text.push_str("\\\\"),
-                escaped => escaped
-                    .unwrap_or_default()
-                    .bytes()
-                    .for_each(|byte| push_hex(&mut text, byte)),
+        let valid = chunk.valid();
+        let mut copied = 0;
+        for (at, character) in valid.char_indices() {
+            if !is_escaped(character) {
+                continue;
             }
+            text.push_str(valid.get(copied..at).unwrap_or_default());
+            match character {
+                '\\' => text.push_str("\\\\"),
+                _ => push(&mut text, character, false),
+            }
+            copied = at + character.len_utf8();
         }
+        text.push_str(valid.get(copied..).unwrap_or_default());
         for &byte in chunk.invalid() {
             push_hex(&mut text, byte);
         }
@@ -124,8 +127,9 @@ pub(super) fn is_hidden(character: char) -> bool {
 
 fn push_hex(text: &mut String, byte: u8) {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    let [high, low] = [byte >> 4, byte & 15].map(|nibble| DIGITS[usize::from(nibble)]);
-    text.push_str(std::str::from_utf8(&[b'\\', b'x', high, low]).unwrap_or_default());
+    text.push_str("\\x");
+    text.push(char::from(DIGITS[usize::from(byte >> 4)]));
+    text.push(char::from(DIGITS[usize::from(byte & 15)]));
 }
 
 /// Why a text does not stand for bytes.
