@@ -16,7 +16,7 @@ use super::dependencies::without_dependencies;
 use super::groups::GroupColumns;
 use super::null_keys::{merged, plain_keys};
 use super::subqueries::mark;
-use super::windows::RANGE_KEYS;
+use super::windows::{DEFAULTS, RANGE_KEYS};
 
 pub(super) type Rule = Arc<dyn OptimizerRule + Send + Sync>;
 
@@ -28,6 +28,7 @@ pub(crate) fn analyzer_rules() -> Vec<Arc<dyn AnalyzerRule + Send + Sync>> {
     let mut rules: Vec<Arc<dyn AnalyzerRule + Send + Sync>> = vec![
         Arc::new(GroupColumns),
         Arc::new(DATES_OF_ZONES),
+        Arc::new(DEFAULTS),
         Arc::new(RANGE_KEYS),
     ];
     rules.extend(Analyzer::new().rules);

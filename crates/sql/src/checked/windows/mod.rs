@@ -1,6 +1,7 @@
 //! Window functions that the engine computes wrongly, refuses, or computes in memory that it does not count.
 
 mod choice;
+mod defaults;
 mod distinct;
 mod empty;
 mod growing;
@@ -29,6 +30,7 @@ use datafusion::optimizer::AnalyzerRule;
 
 use super::expressions::replace_in;
 
+pub(super) use defaults::DEFAULTS;
 pub(crate) use memory::WINDOW;
 pub(super) use nodes::counted;
 pub(super) use ranges::RANGE_KEYS;
