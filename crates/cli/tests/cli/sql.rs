@@ -183,6 +183,26 @@ fn quotes_of_csv_files_are_closed() {
     assert_eq!(found.json()[1]["b"], "y \"z\"\n");
 }
 
+/// The quotes would be lost.
+#[test]
+fn closing_quotes_of_csv_files_are_at_the_ends_of_fields() {
+    let folder = Folder::with_table();
+    folder.write("after.csv", "a,b\n1,x\n2,\"y\"z\n3,w\n");
+    folder.write("after.tsv", "a\tb\n1\tx\"y\"\n2\t\"y\" \n");
+    folder.write("header.csv", "a,\"b\"c\n1,x\n");
+    for (name, line) in [("after.csv", 3), ("after.tsv", 3), ("header.csv", 1)] {
+        for query in ["SELECT * FROM", "SELECT count(*) FROM"] {
+            let err = folder.fails(1, &["sql", "-c", &format!("{query} '{name}'")]);
+            let said = [
+                "text follows the closing quote of a field",
+                &format!("file: {name}\n"),
+                &format!("line: {line}\n"),
+            ];
+            assert!(said.iter().all(|said| err.contains(said)), "{name}: {err}");
+        }
+    }
+}
+
 /// The types of the columns were found in pieces of the file that were cut at line ends in values.
 #[test]
 fn records_of_csv_files_are_whole_when_types_are_found() {

@@ -64,6 +64,13 @@ impl Follower {
             Self::Objects(_) => None,
         }
     }
+
+    fn continued(&self) -> Option<u64> {
+        match self {
+            Self::Quotes(quotes) => quotes.continued(),
+            Self::Objects(_) => None,
+        }
+    }
 }
 
 /// The mark of UTF-8 that some programs begin files with.
@@ -127,7 +134,7 @@ impl Followed {
     /// these bytes stand before the end of the last record that has ended in it.
     ///
     /// # Errors
-    /// A record is too large, or the file cannot be read.
+    /// A record is too large, text follows a closing quote, or the file cannot be read.
     pub(super) fn read(&mut self, chunk: &mut Vec<u8>) -> Result<(usize, usize)> {
         chunk.resize(CHUNK, 0);
         let length = loop {
@@ -143,6 +150,12 @@ impl Followed {
         let started = self.follower.started();
         if self.read - started > self.limit as u64 {
             return Err(self.too_large());
+        }
+        if let Some(place) = self.follower.continued() {
+            return Err(self.about(
+                place,
+                "text follows the closing quote of a field: a quote within quotes is written twice",
+            ));
         }
         let ended = started.saturating_sub(before);
         Ok((length, usize::try_from(ended).unwrap_or_default()))

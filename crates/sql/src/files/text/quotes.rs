@@ -28,6 +28,8 @@ pub(super) struct Quotes {
     opened: u64,
     /// Where the record begins.
     started: u64,
+    /// Where the first field with quotes begins that has text after them.
+    continued: Option<u64>,
 }
 
 impl Quotes {
@@ -39,6 +41,7 @@ impl Quotes {
             read: 0,
             opened: 0,
             started: 0,
+            continued: None,
         }
     }
 
@@ -61,12 +64,22 @@ impl Quotes {
         (self.state == State::Quoted).then_some(self.opened)
     }
 
+    /// Where the quote is of a field that goes on after its closing quote. The reader would leave the quotes out.
+    pub(super) fn continued(&self) -> Option<u64> {
+        self.continued
+    }
+
     pub(super) fn read(&mut self, chunk: &[u8]) {
         let is_first = self.read == 0 && chunk.starts_with(MARK);
         let mut at = if is_first { MARK.len() } else { 0 };
         while let Some(rest) = chunk.get(at..).filter(|rest| !rest.is_empty()) {
             if self.state == State::Ended {
-                let is_doubled = rest.first() == Some(&QUOTE);
+                let next = rest.first().copied();
+                let is_doubled = next == Some(QUOTE);
+                let is_end = matches!(next, Some(b'\n' | b'\r')) || next == Some(self.delimiter);
+                if !is_doubled && !is_end {
+                    self.continued = self.continued.or(Some(self.opened));
+                }
                 self.state = if is_doubled {
                     State::Quoted
                 } else {
@@ -92,7 +105,10 @@ impl Quotes {
             }
             at = place + 1;
         }
-        self.before = chunk.last().copied().unwrap_or(self.before);
+        self.before = match chunk.last() {
+            Some(_) if is_first && chunk.len() == MARK.len() => b'\n',
+            last => last.copied().unwrap_or(self.before),
+        };
         self.read += chunk.len() as u64;
     }
 
@@ -138,6 +154,30 @@ mod tests {
         // The last letter is a record of its own, unless it is in quotes.
         let (result, ..) = reader.read_record(b"\n", &mut output, &mut ends);
         result != csv_core::ReadRecordResult::Record
+    }
+
+    #[test]
+    fn fields_that_go_on_after_their_quotes_are_found() {
+        for (text, expected) in [
+            ("\"a\"b\n", Some(0)),
+            ("x,\"a\" ,b\n\"c\"d\n", Some(2)),
+            ("x\n\"a\"\"b\"c", Some(2)),
+            ("\u{feff}\"a\"b", Some(3)),
+            ("\"a\"\"b\",\"c\"\r\n\"d\"\n\"e\"", None),
+            ("a\"b\"c,d\n", None),
+            ("\"a,\nb\",c", None),
+        ] {
+            for cut in 0..=text.len() {
+                // The mark is not cut in two: the first chunk of a file is larger.
+                if text.starts_with('\u{feff}') && cut < MARK.len() {
+                    continue;
+                }
+                let mut quotes = Quotes::new(b',');
+                quotes.read(&text.as_bytes()[..cut]);
+                quotes.read(&text.as_bytes()[cut..]);
+                assert_eq!(quotes.continued(), expected, "{text:?} {cut}");
+            }
+        }
     }
 
     #[test]

@@ -204,21 +204,25 @@ fn damaged_compressed_files_are_errors() {
 fn an_error_that_an_unclosed_quote_has_caused_is_that_of_the_quote() {
     let folder = tempfile::tempdir().unwrap();
     let reads = Text::delimited(b',', Packing::None, 64 << 20);
-    for (text, line) in [
-        ("a,b\n1,2\n3,\"4\n5,6\n", Some(3)),
+    let open = "a quote is not closed";
+    for (text, said) in [
+        ("a,b\n1,2\n3,\"4\n5,6\n", Some((open, 3))),
         // The quote of the third line ends in the fourth.
-        ("a,b\n1,2\n3,\"4\n5,\"6\n7,8\n9,\"0\n", Some(6)),
+        ("a,b\n1,2\n3,\"4\n5,\"\n9,\"0\n", Some((open, 5))),
+        (
+            "a,b\n1,2\n3,\"4\n5,\"6\n7,8\n9,\"0\n",
+            Some(("text follows the closing quote", 3)),
+        ),
         ("a,b\n1,2\n3\n", None),
     ] {
         let error = read(&reads, &file(&folder, text.as_bytes()), 100).unwrap_err();
         let error = format!("{:?}", crate::error::of_query(error));
-        assert_eq!(
-            error.contains("a quote is not closed"),
-            line.is_some(),
-            "{error}"
-        );
-        if let Some(line) = line {
-            assert!(error.contains(&line.to_string()), "{error}");
+        match said {
+            Some((said, line)) => {
+                assert!(error.contains(said), "{error}");
+                assert!(error.contains(&line.to_string()), "{error}");
+            }
+            None => assert!(!error.contains("quote"), "{error}"),
         }
     }
 }
