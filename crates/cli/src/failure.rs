@@ -293,6 +293,11 @@ impl Failure {
         ExitCode::from(self.exit_code())
     }
 
+    /// Prints it to stderr, before the process ends with a code of its own.
+    pub(crate) fn report_at_once(&self) {
+        self.print("error", AS_JSON.load(Ordering::Relaxed));
+    }
+
     /// Prints to stderr, as a warning, what a command goes on after.
     pub(crate) fn warn(&self) {
         self.print("warning", AS_JSON.load(Ordering::Relaxed));

@@ -17,6 +17,9 @@ use crate::files::Identity;
 
 type Call = Box<dyn FnMut() + Send>;
 
+/// What is kept of the work of a command that a signal ends at once.
+static KEPT: Mutex<Option<&'static str>> = Mutex::new(None);
+
 static REQUESTED: AtomicBool = AtomicBool::new(false);
 static WATCHED: AtomicBool = AtomicBool::new(false);
 /// Whether a prompt is open.
@@ -126,16 +129,29 @@ impl Watch {
 
     /// An error once the work is to stop; `kept` says what is kept.
     pub(crate) fn check(&self, kept: &str) -> Result<()> {
-        if self.stopped() {
-            let signal = match SIGNAL.load(Ordering::SeqCst) {
-                CTRL_C => "Ctrl-C",
-                HANG_UP => "SIGHUP",
-                _ => "SIGTERM",
-            };
-            return Err(Failure::interrupted(format!("stopped by {signal}; {kept}")));
+        match self.stopped() {
+            true => Err(stopped_by(SIGNAL.load(Ordering::SeqCst), Some(kept))),
+            false => Ok(()),
         }
-        Ok(())
     }
+}
+
+/// The error of a command that a signal has ended.
+fn stopped_by(signal: u8, kept: Option<&str>) -> Failure {
+    let signal = match signal {
+        CTRL_C => "Ctrl-C",
+        HANG_UP => "SIGHUP",
+        _ => "SIGTERM",
+    };
+    Failure::interrupted(match kept {
+        Some(kept) => format!("stopped by {signal}; {kept}"),
+        None => format!("stopped by {signal}"),
+    })
+}
+
+/// Says what is kept if a signal ends the process at once from now on.
+pub(crate) fn keeps(what: &'static str) {
+    *lock(&KEPT) = Some(what);
 }
 
 impl Drop for Watch {
@@ -257,10 +273,15 @@ fn on_signal(signal: u8) {
     if signal == CTRL_C && PROMPTING.load(Ordering::SeqCst) && ends_nothing {
         return;
     }
-    if !WATCHED.load(Ordering::SeqCst) || REQUESTED.swap(true, Ordering::SeqCst) {
+    let is_watched = WATCHED.load(Ordering::SeqCst);
+    if !is_watched || REQUESTED.swap(true, Ordering::SeqCst) {
         remove_incomplete();
         #[cfg(all(unix, feature = "sql"))]
         terminal::restore();
+        if !is_watched {
+            let kept = *lock(&KEPT);
+            stopped_by(signal, kept).report_at_once();
+        }
         std::process::exit(i32::from(ENDED_BY_SIGNAL + signal));
     }
     // Printed at once, because the work may take a moment to stop. A failure to print it does not matter.

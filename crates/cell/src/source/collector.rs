@@ -7,7 +7,7 @@ use hashbrown::HashSet;
 
 use super::{BatchWriterConfig, PendingWrite, Rejection, Table};
 use crate::{
-    ColumnUpdate, Error, ErrorKind, Mutation, MutationBatch, Result, VisibilityExpression,
+    ColumnUpdate, Error, ErrorKind, Escaped, Mutation, MutationBatch, Result, VisibilityExpression,
 };
 
 /// Labels known to be well-formed; bounded, since every entry may carry its own.
@@ -261,8 +261,11 @@ impl Collector {
     fn learn_label(&mut self, label: &[u8]) -> Result<()> {
         if !self.known_labels.contains(label) {
             VisibilityExpression::parse(label).map_err(|error| {
-                Error::invalid("the visibility is not a valid expression; nothing was added")
-                    .with_source(error)
+                Error::invalid(
+                    "the visibility is not a valid expression; this mutation was not added",
+                )
+                .with("visibility", Escaped(label))
+                .with_source(error)
             })?;
             if self.known_labels.len() >= KNOWN_LABELS {
                 self.known_labels.clear();

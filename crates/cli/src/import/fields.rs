@@ -63,6 +63,17 @@ impl Fields {
         Some(id)
     }
 
+    /// Forgets the names after the first `known`.
+    pub(super) fn forget_from(&mut self, known: usize) {
+        if known < self.names.len() {
+            for name in self.names.drain(known..) {
+                self.ids.remove(&name);
+            }
+            self.types.truncate(known);
+            self.generation += 1;
+        }
+    }
+
     /// Whether a field has this name.
     pub(super) fn has(&self, name: &str) -> bool {
         self.ids.contains_key(name)

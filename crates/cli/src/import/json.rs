@@ -103,9 +103,14 @@ impl RecordReader for JsonLines {
             if self.line.text.iter().all(u8::is_ascii_whitespace) {
                 continue;
             }
+            let known = self.fields.len();
             return Ok(match self.split(record) {
                 Ok(()) => Step::Record,
-                Err(reason) => Step::Reject(reason),
+                Err(reason) => {
+                    // Names of a rejected line do not count: later lines need the room.
+                    self.fields.forget_from(known);
+                    Step::Reject(reason)
+                }
             });
         }
     }
@@ -198,6 +203,17 @@ mod tests {
                 .all(|(at, line)| line.starts_with(&format!("{}!", at + 1)))
         );
         assert_eq!(seen[4], "a=3");
+    }
+
+    /// One line with very many names must not hide those after it.
+    #[test]
+    fn names_of_rejected_lines_leave_room_for_others() {
+        let many: Vec<String> = (0..70_000).map(|n| format!("\"n{n}\":1")).collect();
+        let text = format!("{{{}}}\n{{\"a\":1,\"n1\":2}}\n", many.join(","));
+        let seen = read(Box::leak(text.into_boxed_str()));
+        assert_eq!(seen.len(), 2);
+        assert!(seen[0].starts_with("1! more than 65536"), "{}", seen[0]);
+        assert_eq!(seen[1], "a=1 n1=2");
     }
 
     #[test]

@@ -279,6 +279,35 @@ fn long_work_on_a_table_has_the_same_exit_code() {
     );
 }
 
+/// A command that does not stop by itself is ended at once, and says so.
+#[test]
+fn a_command_that_a_signal_ends_says_so() {
+    let folder = Folder::with_table();
+    for (name, shown, code) in [("INT", "Ctrl-C", 130), ("TERM", "SIGTERM", 143)] {
+        let said = format!("stopped by {shown}");
+        for json in [false, true] {
+            let mut arguments = vec!["put", "t", "r", "f", "q", "-"];
+            if json {
+                arguments.push("--json");
+            }
+            let mut child = start(&folder, &arguments);
+            let input = child.stdin.take().unwrap();
+            std::thread::sleep(Duration::from_millis(500));
+            signal(&child, name);
+            let (ended_with, err) = ended(child, input);
+            assert_eq!(ended_with, Some(code), "{err}");
+            if json {
+                let object: serde_json::Value =
+                    serde_json::from_str(err.lines().last().unwrap()).unwrap();
+                assert!(object.to_string().contains(&said), "{object}");
+            } else {
+                assert_eq!(err, format!("error: {said}\n"));
+            }
+        }
+    }
+    assert_eq!(folder.ok(&["scan", "t"]), "");
+}
+
 fn mkfifo(folder: &Folder, name: &str) {
     let made = Command::new("mkfifo").arg(folder.path(name)).status();
     assert!(made.unwrap().success());

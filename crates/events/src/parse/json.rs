@@ -65,10 +65,15 @@ impl RecordSource for JsonLines {
             };
             // An error leaves a part of a path.
             self.path.clear();
+            let known = self.names.names.len();
             let flat = flatten(text, &mut self.path, 1, &mut self.names, record);
             return Ok(match flat {
                 Ok(()) => Step::Record,
-                Err(reason) => Step::Rejected(reason),
+                Err(reason) => {
+                    // Names of a rejected line do not count: later lines need the room.
+                    self.names.forget_from(known);
+                    Step::Rejected(reason)
+                }
             });
         }
     }
@@ -151,6 +156,13 @@ fn reason(error: &serde_json::Error, is_whole: bool) -> String {
 }
 
 impl Known {
+    /// Forgets the names after the first `known`.
+    fn forget_from(&mut self, known: usize) {
+        for name in self.names.drain(known..) {
+            self.positions.remove(&name);
+        }
+    }
+
     /// The position of a name, which is added if it is new.
     fn position(&mut self, name: &str) -> Result<u32, String> {
         if let Some(&known) = self.positions.get(name) {

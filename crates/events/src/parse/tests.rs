@@ -328,6 +328,20 @@ fn a_quote_that_is_never_closed_loses_its_line_alone() {
     );
 }
 
+/// One line with very many names must not hide those after it.
+#[test]
+fn names_of_rejected_lines_leave_room_for_others() {
+    let many: Vec<String> = (0..70_000).map(|n| format!("\"n{n}\":1")).collect();
+    let text = format!(
+        "{{{}}}\n{{\"a\":1,\"b\":2}}\n{{\"c\":3,\"n1\":4}}\n",
+        many.join(",")
+    );
+    let lines = read(LogFormat::Json, text.as_bytes());
+    assert_eq!(lines.len(), 3);
+    assert!(lines[0].contains("more than 65536 different field names"));
+    assert_eq!(lines[1..], ["a=1 b=2", "c=3 n1=4"]);
+}
+
 #[test]
 fn text_after_a_closing_quote_is_rejected() {
     let reason =

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use ostrakon_cell::{Error, ErrorKind, Result};
 
-use super::{Event, Outcome, Query};
+use super::{Event, Outcome, Path, Query};
 use crate::condition::{Condition, Operator};
 use crate::store::EventStore;
 use crate::time::{parse_time, show_time};
@@ -63,14 +63,20 @@ impl EventStore {
         let mut now = query.clone();
         for step in steps {
             let values = self.values_of(&now, step)?;
-            now = Query {
-                event_type: step.event_type.clone(),
-                condition: match values.is_empty() {
-                    // No event: there is nothing to share.
-                    true => Condition::Not(Box::new(Condition::All)),
-                    false => Condition::test(&step.field, Operator::In(values)),
+            now = match values.is_empty() {
+                // There is nothing to share, so no index can be asked for it, and no time is searched.
+                true => Query {
+                    event_type: step.event_type.clone(),
+                    condition: Condition::Not(Box::new(Condition::All)),
+                    path: Path::Scan,
+                    from: query.to.or(Some(i64::MAX)),
+                    ..query.clone()
                 },
-                ..query.clone()
+                false => Query {
+                    event_type: step.event_type.clone(),
+                    condition: Condition::test(&step.field, Operator::In(values)),
+                    ..query.clone()
+                },
             };
         }
         self.query(&now, visit)

@@ -138,6 +138,14 @@ fn a_token_of_another_query_is_refused() {
         assert!(error.to_string().contains("of another query"), "{error}");
     }
     let step = FollowUp::parse("web.host=host").expect("valid");
+    // A step that finds nothing leaves nothing to look up.
+    let nothing = Query {
+        path: Path::Index,
+        ..query("host = 'nobody'")
+    };
+    let steps = [step.clone(), step.clone()];
+    let outcome = store.query_then(&nothing, &steps, |_| Ok(true));
+    assert!(outcome.expect("no event").token.is_none());
     let error = store.query_then(&resumed, &[step], |_| Ok(true));
     assert!(error.is_err(), "the last step has another condition");
     for text in ["", "xyz", "é", "0"] {

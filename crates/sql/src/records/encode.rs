@@ -2,7 +2,7 @@
 
 use datafusion::arrow::array::{Array, ArrayRef, StringArray};
 use ostrakon_cell::lexicoder::push_part;
-use ostrakon_cell::{Error, ErrorKind, Result, Table};
+use ostrakon_cell::{Error, ErrorKind, Escaped, Result, Table, VisibilityExpression};
 
 use super::RecordSchema;
 use super::kind::Values;
@@ -89,6 +89,31 @@ impl<'a> Encoder<'a> {
             Some(labels) => labels.value(at).as_bytes(),
             None => self.label,
         }
+    }
+
+    /// Checks the labels of all records, before any of them is written.
+    ///
+    /// # Errors
+    /// A label is malformed.
+    pub(super) fn check_labels(&self) -> Result<()> {
+        let labels = self
+            .labels
+            .iter()
+            .flat_map(|labels| labels.iter().flatten());
+        // Neighbours mostly have the same one.
+        let mut last = "";
+        for label in labels {
+            if label != last {
+                VisibilityExpression::parse(label.as_bytes()).map_err(|error| {
+                    Error::invalid("the label of a record is not a valid expression")
+                        .with("table", self.table.name())
+                        .with("label", Escaped(label.as_bytes()))
+                        .with_source(error)
+                })?;
+                last = label;
+            }
+        }
+        Ok(())
     }
 
     /// Appends the value of a record in a column of the schema, unless it is null; returns whether it is not.

@@ -41,6 +41,8 @@ pub(crate) struct RecordWriter {
     sorted: Vec<usize>,
     /// Until a record does not come in the order of the keys.
     bulk: Option<Bulk>,
+    /// Whether a statement that fails leaves no table.
+    is_new: bool,
     pub(super) mutation: Mutation,
     pub(super) value: Vec<u8>,
 }
@@ -66,6 +68,7 @@ impl RecordWriter {
         Self {
             sorted,
             bulk: None,
+            is_new: false,
             turns: Turns::of(&*table),
             pending: Pending::new(
                 table.clone(),
@@ -88,7 +91,13 @@ impl RecordWriter {
     /// Those of the table.
     pub(crate) fn of_new_table(mut self) -> Result<Self> {
         self.bulk = Bulk::of(&self.table, &self.schema)?;
+        self.is_new = true;
         Ok(self)
+    }
+
+    /// Whether what was written stays if the statement fails later.
+    pub(crate) fn keeps(&self) -> bool {
+        !self.is_new
     }
 
     /// Writes the rows of a batch whose columns are those of the relation; returns their number.
@@ -99,6 +108,7 @@ impl RecordWriter {
         let columns = self.columns(batch)?;
         let (table, schema, label) = (self.table.clone(), self.schema.clone(), self.label.clone());
         let mut records = Encoder::new(&*table, &schema, &columns, &label)?;
+        records.check_labels()?;
         let end = batch.num_rows();
         let mut at = self.write_in_bulk(&mut records, end)?;
         while at < end {

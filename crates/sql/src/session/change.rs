@@ -166,8 +166,10 @@ where
             Rows::Started(mut rows) => {
                 while let Some(batch) = rows.next().await {
                     let _shared = writer.share().await;
+                    let kept = if writer.keeps() { count } else { 0 };
+                    let step = async { written_of(writer, batch?, &action).await };
                     let written;
-                    (writer, written) = written_of(writer, batch?, &action).await?;
+                    (writer, written) = step.await.map_err(|error| after(error, kept))?;
                     count += written;
                 }
             }

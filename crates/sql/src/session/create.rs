@@ -109,6 +109,7 @@ pub(super) fn drop_tables(
     for name in names {
         let reference = TableReference::parse_str(&name.to_string());
         let name = TableName::changed(&reference).map_err(external)?;
+        check_schema(session, &name).map_err(external)?;
         match session.source.delete_table(&name.full) {
             Err(error) if error.kind() == ErrorKind::TableNotFound && *if_exists => {}
             Err(error) if error.kind() == ErrorKind::TableNotFound => {
@@ -121,6 +122,22 @@ pub(super) fn drop_tables(
         }
     }
     Ok(nothing())
+}
+
+/// Checks that a table, if it exists, is one whose contents SQL may change.
+fn check_schema(session: &SqlSession, name: &TableName) -> Result<()> {
+    let Ok(table) = session.source.table(&name.full) else {
+        return Ok(());
+    };
+    // A schema that cannot be read is one, too.
+    match table.properties()?.contains_key(PROPERTY) {
+        true => Ok(()),
+        false => Err(Error::new(
+            ErrorKind::Unsupported,
+            "the table has no schema, so SQL does not drop it: use `ostrakon table delete`, or `Store.drop` in Python",
+        )
+        .with("table", &name.full)),
+    }
 }
 
 /// The label column of `WITH (label = 'column')`.

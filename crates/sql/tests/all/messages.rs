@@ -21,6 +21,21 @@ fn refusal(session: &SqlSession, statement: &str) -> String {
         .to_string()
 }
 
+#[test]
+fn tables_without_a_schema_are_not_dropped() {
+    let source = store();
+    source
+        .create_table("entries", &ostrakon_cell::TableOptions::default())
+        .unwrap();
+    let session = session(&source);
+    for statement in ["DROP TABLE entries", "DROP TABLE IF EXISTS entries"] {
+        let error = try_rows(&session, statement).unwrap_err().to_string();
+        assert!(error.contains("has no schema"), "{error}");
+    }
+    assert!(source.table("entries").is_ok());
+    rows(&session, "DROP TABLE IF EXISTS missing");
+}
+
 /// A cast that the statement has is the user's conversion, in VALUES as in a query; the one to the column's type is not.
 #[test]
 fn values_are_cast_where_the_statement_says_so() {
