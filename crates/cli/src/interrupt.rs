@@ -11,6 +11,7 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use crate::failure::{Failure, Result};
 use crate::files::Identity;
@@ -149,9 +150,36 @@ fn stopped_by(signal: u8, kept: Option<&str>) -> Failure {
     })
 }
 
-/// Says what is kept if a signal ends the process at once from now on.
-pub(crate) fn keeps(what: &'static str) {
-    *lock(&KEPT) = Some(what);
+/// While this exists, a signal that ends the process at once says what is kept of its work.
+#[derive(Debug)]
+pub(crate) struct Kept(());
+
+impl Kept {
+    pub(crate) fn new(what: &'static str) -> Self {
+        *lock(&KEPT) = Some(what);
+        Self(())
+    }
+}
+
+impl Drop for Kept {
+    fn drop(&mut self) {
+        *lock(&KEPT) = None;
+    }
+}
+
+/// How long the end of the process waits for a reader of stderr.
+const LAST_WORDS: Duration = Duration::from_millis(500);
+
+/// Prints an error, unless stderr is a pipe that nobody reads.
+fn say_at_once(error: Failure) {
+    let (printed, is_printed) = std::sync::mpsc::channel();
+    let print = move || {
+        error.report_at_once();
+        let _ = printed.send(());
+    };
+    if std::thread::Builder::new().spawn(print).is_ok() {
+        let _ = is_printed.recv_timeout(LAST_WORDS);
+    }
 }
 
 impl Drop for Watch {
@@ -280,7 +308,7 @@ fn on_signal(signal: u8) {
         terminal::restore();
         if !is_watched {
             let kept = *lock(&KEPT);
-            stopped_by(signal, kept).report_at_once();
+            say_at_once(stopped_by(signal, kept));
         }
         std::process::exit(i32::from(ENDED_BY_SIGNAL + signal));
     }

@@ -19,7 +19,6 @@ use ostrakon_events::{EventStore, EventType};
 use super::access::{Absent, Access};
 use crate::args::EventsCommand;
 use crate::failure::Result;
-use crate::interrupt;
 use crate::output::Output;
 
 /// Runs one of the commands.
@@ -95,29 +94,7 @@ fn is_restricted(command: &EventsCommand) -> bool {
     )
 }
 
-/// What is kept of a command that a signal ends, if it changes something step by step.
-fn kept(command: &EventsCommand) -> Option<&'static str> {
-    Some(match command {
-        EventsCommand::Delete { .. } => {
-            "some of the events may be deleted: run the command again to delete the rest"
-        }
-        EventsCommand::AgeOff { .. } => {
-            "some of the events may be removed: run the command again to remove the rest"
-        }
-        EventsCommand::Drop { .. } => {
-            "a part of the event type may be deleted: run the command again to delete the rest"
-        }
-        EventsCommand::Repair { .. } => {
-            "some of the differences may be repaired: run the command again to repair the rest"
-        }
-        _ => return None,
-    })
-}
-
 fn on_store(store: &EventStore, command: EventsCommand, out: &mut Output) -> Result<()> {
-    if let Some(kept) = kept(&command) {
-        interrupt::keeps(kept);
-    }
     match command {
         // `run` has taken them.
         EventsCommand::Create(_) | EventsCommand::Ingest(_) => Ok(()),

@@ -19,7 +19,7 @@ use crate::args::{
 };
 use crate::commands::confirm::confirm;
 use crate::failure::{Failure, Result};
-use crate::interrupt::Watch;
+use crate::interrupt::{Kept, Watch};
 use crate::output::{Columns, Output, counted, escape, grouped, with_bytes, write_json_line};
 
 /// Prints events.
@@ -280,6 +280,8 @@ pub(super) fn delete(
         &format!("Delete {events}?"),
         &format!("{events} would be deleted"),
     )?;
+    let _kept =
+        Kept::new("some of the events may be deleted: run the command again to delete the rest");
     let deleted = store.delete(&query)?;
     store.settle(&query.event_type)?;
     out.object(
@@ -347,6 +349,9 @@ pub(super) fn repair(
     out: &mut Output,
 ) -> Result<()> {
     let query = all_of(name, reader);
+    let _kept = Kept::new(
+        "some of the differences may be repaired: run the command again to repair the rest",
+    );
     let taken_in = store.recover(name)?;
     let found = store.check(&query)?;
     let repaired = store.repair(&query, &found)?;

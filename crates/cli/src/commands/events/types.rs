@@ -14,6 +14,7 @@ use super::logs::{Reading, now, shown};
 use crate::args::EventsCreateArgs;
 use crate::commands::confirm::confirm;
 use crate::failure::{Failure, Result};
+use crate::interrupt::Kept;
 use crate::output::{Columns, Output, counted};
 
 /// Prints the definition that `create` would use.
@@ -133,6 +134,9 @@ pub(super) fn drop_type(store: &EventStore, name: &str, yes: bool, out: &mut Out
         &format!("Delete the event type {name} with all its events?"),
         &format!("the event type {name} would be deleted with all its events"),
     )?;
+    let _kept = Kept::new(
+        "a part of the event type may be deleted: run the command again to delete the rest",
+    );
     store.drop_type(name)?;
     out.object(&json!({"type": name}), || format!("deleted {name}"))
 }
@@ -166,6 +170,8 @@ pub(super) fn age_off(
             show_time(cut)
         ),
     )?;
+    let _kept =
+        Kept::new("some of the events may be removed: run the command again to remove the rest");
     let off = store.age_off(name, now, before)?;
     let since = show_time(off.since);
     out.object(
