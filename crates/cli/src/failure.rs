@@ -358,6 +358,12 @@ fn next_step(kind: ErrorKind, failure: &Failure) -> Option<&'static str> {
         ErrorKind::InvalidArgument if failure.named("option") == Some("ttl") => {
             "write the age in milliseconds: 86400000 is a day"
         }
+        ErrorKind::InvalidArgument
+            if failure.named("data") == Some("rows")
+                && failure.message.contains("needs more memory") =>
+        {
+            "run it with a larger `--memory`, of which a query gets one half"
+        }
         ErrorKind::NotFound if of_file => "check the name of the file",
         ErrorKind::NotFound | ErrorKind::AlreadyExists
             if failure.named("missing table").is_some() =>
@@ -558,6 +564,10 @@ mod tests {
                 "--allow-damage",
             ),
             (Error::corruption("rot").with("file", "/s/catalog"), "check"),
+            (
+                Error::invalid("the query needs more memory than it may use").with("data", "rows"),
+                "--memory",
+            ),
             (Error::no_table("none").with("similar", "tt"), "`tt`"),
             (Error::no_table("none"), "table list"),
             (
