@@ -16,8 +16,8 @@ ifdef CI
 export CARGO_INCREMENTAL ?= 0
 export CARGO_PROFILE_DEV_CODEGEN_UNITS ?= 1
 export CARGO_PROFILE_DEV_DEBUG ?= none
-# Read by jemalloc's build alone: no debug information (40 MB), and half a minute less for its optimisation. Only for
-# tests: what is released is optimised.
+# Read by jemalloc's build alone: without debug information (40 MB) and with little optimisation, it takes half as long.
+# Only for tests: what is released is optimised.
 test: export EXTRA_CFLAGS := -g0 -O1
 endif
 # Where `make install` puts the program.

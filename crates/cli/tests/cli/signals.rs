@@ -308,6 +308,38 @@ fn a_command_that_a_signal_ends_says_so() {
     assert_eq!(folder.ok(&["scan", "t"]), "");
 }
 
+/// An ended deletion may have deleted a part, unless it was still looking for the events.
+#[test]
+fn a_deletion_that_a_signal_ends_says_what_to_do() {
+    let folder = Folder::new();
+    let lines: String = (0..60_000)
+        .map(|n| format!("{},x{n}\n", 1_400_000_000 + n))
+        .collect();
+    let file = folder.write("e.csv", format!("ts,a\n{lines}"));
+    folder.ok(&["events", "create", "t", "--from", &file]);
+    folder.ok(&["events", "ingest", "t", &file]);
+    for attempt in 1..=40 {
+        let mut child = start(&folder, &["events", "delete", "t", "--yes"]);
+        let input = child.stdin.take().unwrap();
+        std::thread::sleep(Duration::from_millis(75 + 25 * attempt));
+        signal(&child, "INT");
+        let (code, err) = ended(child, input);
+        // `None`: it had not yet begun to watch for signals.
+        assert!(matches!(code, None | Some(130)), "over: {code:?} {err}");
+        folder.ok(&["events", "check", "t"]);
+        if err.contains("run the command again to delete the rest") {
+            break;
+        }
+        assert!(
+            err.is_empty() || err == "error: stopped by Ctrl-C\n",
+            "{err}"
+        );
+        assert!(attempt < 40, "never said");
+    }
+    folder.ok(&["events", "delete", "t", "--yes"]);
+    assert!(folder.ok(&["events", "query", "t"]).is_empty());
+}
+
 fn mkfifo(folder: &Folder, name: &str) {
     let made = Command::new("mkfifo").arg(folder.path(name)).status();
     assert!(made.unwrap().success());

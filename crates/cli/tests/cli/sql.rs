@@ -183,6 +183,17 @@ fn quotes_of_csv_files_are_closed() {
     assert_eq!(found.json()[1]["b"], "y \"z\"\n");
 }
 
+#[test]
+fn a_query_with_too_little_memory_says_how_to_give_it_more() {
+    let folder = Folder::with_table();
+    let query = "SELECT count(DISTINCT value), count(*) FROM range(2000000)";
+    let err = folder.fails(1, &["--memory", "16M", "sql", "-c", query]);
+    assert!(
+        err.contains("next: run it with a larger `--memory`"),
+        "{err}"
+    );
+}
+
 /// The quotes would be lost.
 #[test]
 fn closing_quotes_of_csv_files_are_at_the_ends_of_fields() {
